@@ -1,0 +1,37 @@
+/**
+ * The one place that calls `execute`. Its answer differs by driver: an array (postgres.js, Bun) or `{ rows }`
+ * (node-postgres, PGlite, Neon). Anything else would make a fenced finish believe that it changed nothing.
+ */
+import type { SQL } from 'drizzle-orm';
+import { QueueError, show } from '../words/errors.js';
+import type { Executor } from './executor.js';
+
+/** A row as drivers give it: bigints as text or numbers, times as text. */
+export type Row = { readonly [column: string]: unknown };
+
+/** Runs a statement and gives its rows. Rejects with what the driver threw, usually wrapped by Drizzle. */
+export async function rows(executor: Executor, statement: SQL): Promise<readonly Row[]> {
+  const result: unknown = await executor.execute(statement);
+  if (Array.isArray(result)) return result;
+  if (typeof result === 'object' && result !== null && 'rows' in result && Array.isArray(result.rows)) {
+    return result.rows;
+  }
+  throw new QueueError(
+    'UNEXPECTED_RESULT',
+    `Expected \`execute\` to answer with an array or with { rows }, got ${show(result)}. ` +
+      'This Drizzle driver is not supported, or something wraps its answers.',
+  );
+}
+
+/** An id or count out of a row. Ids are JavaScript numbers: 2^53 of them are out of reach. */
+export function numberOf(value: unknown): number {
+  const number = typeof value === 'string' ? Number(value) : value;
+  if (typeof number === 'number' && !Number.isNaN(number)) return number;
+  throw new QueueError('UNEXPECTED_RESULT', `Expected a number from the database, got ${show(value)}.`);
+}
+
+/** A text out of a row. */
+export function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw new QueueError('UNEXPECTED_RESULT', `Expected a text from the database, got ${show(value)}.`);
+}

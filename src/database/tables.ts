@@ -1,0 +1,121 @@
+/**
+ * The tables, as Drizzle tables of the app's own schema.
+ *
+ * Predicates and CHECKs are literal, unqualified SQL: drizzle-kit 0.31 turns values into parameters, which a
+ * migration cannot have, and 1.0 would re-create every index whose predicate names a column through `${…}`.
+ * A changed predicate needs a new name, because `drizzle-kit push` does not see the change.
+ */
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  check,
+  index,
+  integer,
+  jsonb,
+  type PgTableFn,
+  pgTable,
+  smallint,
+  text,
+  timestamp,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core';
+import type { AnyRows, JobError, RowTypes, StoredPayload } from '../words/row-types.js';
+import { states } from '../words/states.js';
+
+type Kind<R extends RowTypes> = keyof R['kinds'] & string;
+type Payload<R extends RowTypes> = StoredPayload<R['kinds'][keyof R['kinds']]['$payload']>;
+
+function jobsTable<R extends RowTypes>(table: PgTableFn<string | undefined>) {
+  const time = (name: string) => timestamp(name, { withTimezone: true });
+  return table(
+    'jobs',
+    {
+      /** Also the tie-break of the order, and the order in which rows are locked. */
+      id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+      queue: text('queue').notNull().default('default'),
+      kind: text('kind').$type<Kind<R>>().notNull(),
+      payload: jsonb('payload').$type<Payload<R>>().notNull().default(sql`'{}'::jsonb`),
+      payloadVersion: smallint('payload_version').notNull().default(1),
+      /** Higher first; keep the distinct values few. */
+      priority: smallint('priority').notNull().default(0),
+      /** Not before this; also the time of a retry. */
+      runAt: time('run_at').notNull().defaultNow(),
+      state: text('state', { enum: states }).notNull().default('available'),
+      /** Counted when the job is claimed, so that a crash counts. */
+      attempts: integer('attempts').notNull().default(0),
+      maxAttempts: integer('max_attempts').notNull().default(10),
+      /** Rescued after so many seconds without a heartbeat. */
+      timeoutS: integer('timeout_s').notNull().default(60),
+      /** The claim that has the job, `<worker>/<n>`: the fence of every finish. */
+      lockedBy: text('locked_by'),
+      heartbeatAt: time('heartbeat_at'),
+      /** When the running attempt was claimed. */
+      startedAt: time('started_at'),
+      lastError: text('last_error'),
+      /** The latest failed attempts. */
+      errors: jsonb('errors').$type<readonly JobError[]>().notNull().default(sql`'[]'::jsonb`),
+      dedupeKey: text('dedupe_key'),
+      again: jsonb('again').$type<unknown>(),
+      limitKey: text('limit_key'),
+      meta: jsonb('meta').$type<{ readonly [key: string]: unknown }>(),
+      createdAt: time('created_at').notNull().defaultNow(),
+      finishedAt: time('finished_at'),
+    },
+    (job) => [
+      // nullsFirst() is what makes this a plain DESC: Drizzle's desc() alone says NULLS LAST, and a claim that
+      // orders by `priority desc` would then sort the whole queue.
+      index('jobs_claim')
+        .on(job.queue, job.priority.desc().nullsFirst(), job.runAt, job.id)
+        .where(sql`state = 'available'`),
+      // heartbeat_at is in no index and no predicate, or no heartbeat would be a HOT update.
+      index('jobs_running').on(job.id).where(sql`state = 'running'`),
+      uniqueIndex('jobs_dedupe')
+        .on(job.kind, job.dedupeKey)
+        .where(sql`state in ('available', 'running') and dedupe_key is not null`),
+      index('jobs_finished').on(job.finishedAt).where(sql`finished_at is not null`),
+      check('jobs_state', sql`state in ('available', 'running', 'completed', 'discarded', 'cancelled')`),
+      check(
+        'jobs_running_is_locked',
+        sql`(state = 'running') = (locked_by is not null) and (state = 'running') = (heartbeat_at is not null) and (state = 'running') = (started_at is not null)`,
+      ),
+      check(
+        'jobs_final_is_finished',
+        sql`(state in ('completed', 'discarded', 'cancelled')) = (finished_at is not null)`,
+      ),
+      check(
+        'jobs_counts',
+        sql`attempts >= 0 and max_attempts >= 1 and timeout_s >= 1 and payload_version >= 1`,
+      ),
+      check('jobs_names', sql`char_length(queue) between 1 and 128 and char_length(kind) between 1 and 128`),
+      check(
+        'jobs_keys',
+        sql`char_length(dedupe_key) between 1 and 512 and char_length(limit_key) between 1 and 512`,
+      ),
+      check('jobs_errors', sql`jsonb_typeof(errors) = 'array'`),
+    ],
+  );
+}
+
+/** The jobs table with rows typed by a registry. */
+export type JobsTable<R extends RowTypes = AnyRows> = ReturnType<typeof jobsTable<R>>;
+
+/** Every table of the library, typed by a registry. */
+export interface QueueTables<R extends RowTypes = AnyRows> {
+  readonly jobs: JobsTable<R>;
+}
+
+/**
+ * Makes the tables anew, for a Postgres schema of their own:
+ * `export const { jobs } = queueTables({ schema: pgSchema('work') })` in the app's schema file, and
+ * `createQueue(registry, { tables: { jobs } })`. Call it once: two calls are two sets of tables for drizzle-kit.
+ *
+ * @param options.schema what `pgSchema(…)` of drizzle-orm/pg-core gives; the tables are in `public` without it
+ */
+export function queueTables<R extends RowTypes = AnyRows>(
+  options: { readonly schema?: { readonly table: PgTableFn<string> } | undefined } = {},
+): QueueTables<R> {
+  return { jobs: jobsTable<R>(options.schema ? options.schema.table : pgTable) };
+}
+
+/** The jobs table in `public`: what `export * from 'drizzle-queue/schema'` adds to the app's schema. */
+export const jobs: JobsTable = jobsTable<AnyRows>(pgTable);

@@ -1,0 +1,15 @@
+/** `drizzle-queue`: what an app needs to define and enqueue jobs. The worker is `drizzle-queue/worker`. */
+export type { Database, Executor, Transaction } from './database/executor.js';
+export type { QueueTables } from './database/tables.js';
+export type { EnqueueOptions } from './queue/enqueue-options.js';
+export type { EmptyItem, EnqueueArgs, Enqueued, EnqueueItem, Queue, QueueOptions } from './queue/queue.js';
+export { createQueue } from './queue/queue.js';
+export type { Ended, Handler, Handlers, JobContext, Settled } from './registry/handlers.js';
+export type { JobOptions, JobType } from './registry/job.js';
+export { job } from './registry/job.js';
+export type { JsonObject, JsonValue } from './registry/json.js';
+export type { AnyRegistry, JobTypes, PayloadOf, Registry, ResultOf } from './registry/registry.js';
+export { defineJobs } from './registry/registry.js';
+export { QueueError, type QueueErrorCode } from './words/errors.js';
+export type { JobError } from './words/row-types.js';
+export type { State } from './words/states.js';

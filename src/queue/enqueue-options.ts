@@ -1,0 +1,63 @@
+/** What one enqueue may say, and the row it becomes once every check has passed. */
+import { jobDefaults, limits } from '../registry/job-options.js';
+import { payloadText } from '../registry/payload.js';
+import { type AnyRegistry, kindOf } from '../registry/registry.js';
+import type { NewJob } from '../sql/enqueue.js';
+import { checkKeys, wholeNumber } from '../words/checks.js';
+import { invalidOption } from '../words/errors.js';
+import type { When } from '../words/outcome.js';
+import { checkDelay, checkRunAt } from '../words/times.js';
+
+/** These win over the kind's options. */
+export interface EnqueueOptions {
+  /**
+   * Not before so many ms after the call, by the database's clock: from 0 to a hundred years.
+   * @default 0
+   */
+  readonly delayMs?: number | undefined;
+  /** Not before this instant: a Date, or ISO text with a zone (`2027-01-01T08:00:00Z`). Not together with `delayMs`. */
+  readonly runAt?: Date | string | undefined;
+  /** Higher first, from -32768 to 32767. */
+  readonly priority?: number | undefined;
+  /** How often the job may start, from 1 to 32767. */
+  readonly maxAttempts?: number | undefined;
+}
+
+export const enqueueOptionKeys = ['delayMs', 'runAt', 'priority', 'maxAttempts'];
+
+/** The checked job. Throws `UNKNOWN_KIND`, `INVALID_PAYLOAD` or `INVALID_OPTION`. */
+export function newJob(
+  registry: AnyRegistry,
+  kind: unknown,
+  payload: unknown,
+  options: EnqueueOptions,
+  maxPayloadBytes: number,
+): NewJob {
+  const type = kindOf(registry, kind);
+  const priority = options.priority ?? type.options.priority ?? jobDefaults.priority;
+  const maxAttempts = options.maxAttempts ?? type.options.maxAttempts ?? jobDefaults.maxAttempts;
+  return {
+    queue: type.$queue,
+    kind: String(kind),
+    payload: payloadText(String(kind), payload, maxPayloadBytes),
+    priority: wholeNumber('priority', priority, ...limits.priority),
+    when: whenOf(options),
+    maxAttempts: wholeNumber('maxAttempts', maxAttempts, ...limits.maxAttempts),
+    timeoutS: (type.options.rescueAfterMs ?? jobDefaults.rescueAfterMs) / 1_000,
+  };
+}
+
+/** The options of one enqueue, which plain JavaScript may give as anything. */
+export function checkEnqueueOptions(given: unknown): EnqueueOptions {
+  if (given === undefined) return {};
+  checkKeys('the enqueue options', given, enqueueOptionKeys);
+  return given as EnqueueOptions; // each value is checked where it is used
+}
+
+function whenOf({ delayMs, runAt }: EnqueueOptions): When {
+  if (runAt === undefined || runAt === null) return { delayMs: checkDelay('delayMs', delayMs ?? 0) };
+  if (delayMs !== undefined && delayMs !== null) {
+    throw invalidOption('runAt', 'left out where `delayMs` is given', runAt);
+  }
+  return { runAt: checkRunAt('runAt', runAt) };
+}

@@ -1,0 +1,170 @@
+/** `createQueue`: the typed surface over the statements of `sql/` for those who enqueue. */
+import {
+  assertExecutor,
+  assertTransaction,
+  type Executor,
+  isTransaction,
+  type Transaction,
+} from '../database/executor.js';
+import { tableName } from '../database/table-name.js';
+import { jobs, type QueueTables } from '../database/tables.js';
+import type { AnyRegistry, JobTypes, Registry } from '../registry/registry.js';
+import { enqueue, type NewJob } from '../sql/enqueue.js';
+import { enqueueMany } from '../sql/enqueue-many.js';
+import { checkKeys, wholeNumber } from '../words/checks.js';
+import { invalidOption, QueueError } from '../words/errors.js';
+import { batches } from './batches.js';
+import { checkEnqueueOptions, type EnqueueOptions, enqueueOptionKeys, newJob } from './enqueue-options.js';
+
+/** What an enqueue answers. */
+export interface Enqueued {
+  readonly id: number;
+}
+
+/** The arguments after the kind: the payload may be left out where the kind has none; a union of kinds is refused. */
+export type EnqueueArgs<R extends AnyRegistry, Kind extends keyof R['kinds']> = {
+  [K in Kind]: (payload: R['kinds'][K]['$payload']) => void;
+}[Kind] extends (payload: infer Payload) => void
+  ? undefined extends Payload
+    ? [payload?: Payload, options?: EnqueueOptions]
+    : [payload: Payload, options?: EnqueueOptions]
+  : never;
+
+/** One job of a list. */
+export interface EnqueueItem<Kind, Payload> extends EnqueueOptions {
+  readonly kind: Kind;
+  readonly payload: Payload;
+}
+
+/** One job of a list, of a kind without a payload. */
+export interface EmptyItem<Kind> extends EnqueueOptions {
+  readonly kind: Kind;
+  readonly payload?: undefined;
+}
+
+/** Enqueues jobs of a registry's kinds. `Tx` is what it takes as first argument. */
+export interface Queue<R extends AnyRegistry, Tx = Executor> {
+  readonly registry: R;
+  /** The tables that drizzle-kit sees, with the registry's types: for joins with the app's own. */
+  readonly tables: QueueTables<R>;
+  /**
+   * Inserts one job in the caller's transaction: it exists if and only if that commits. With a `db` it commits at once.
+   * Usable detached: `const { enqueue } = queue`.
+   *
+   * @throws QueueError before any SQL, so that the transaction stays usable: `UNKNOWN_KIND`, `INVALID_PAYLOAD`,
+   * `INVALID_OPTION`, `INVALID_EXECUTOR`, `TRANSACTION_REQUIRED`. Errors of Postgres come as Drizzle throws them.
+   */
+  enqueue<Kind extends keyof R['kinds'] & string>(
+    tx: Tx,
+    kind: Kind,
+    ...args: EnqueueArgs<R, Kind>
+  ): Promise<Enqueued>;
+  /**
+   * Inserts a mixed list, all or nothing, in statements of up to 5,000 jobs. The answers are in the order of the
+   * list; the empty list sends no SQL.
+   *
+   * @throws QueueError as {@link enqueue}, with the index of the job in `data.index`
+   */
+  enqueueMany(
+    tx: Tx,
+    list: readonly {
+      [K in keyof R['kinds'] & string]: undefined extends R['kinds'][K]['$payload']
+        ? EmptyItem<K>
+        : EnqueueItem<K, R['kinds'][K]['$payload']>;
+    }[keyof R['kinds'] & string][],
+  ): Promise<Enqueued[]>;
+}
+
+export interface QueueOptions {
+  /**
+   * Take only the `tx` of `db.transaction(async (tx) => …)`, by type and at run time, so that nobody enqueues beside
+   * the transaction by mistake.
+   * @default false
+   */
+  readonly requireTransaction?: boolean | undefined;
+  /** What `queueTables({ schema })` gave. @default the tables of `drizzle-queue/schema` */
+  readonly tables?: QueueTables | undefined;
+  /**
+   * The largest payload, in bytes of JSON: from 2 to 100000000.
+   * @default 1_048_576
+   */
+  readonly maxPayloadBytes?: number | undefined;
+}
+
+/**
+ * Makes the object that enqueues.
+ *
+ * @throws QueueError `INVALID_OPTION`
+ */
+export function createQueue<Kinds extends JobTypes>(
+  registry: Registry<Kinds>,
+  options: QueueOptions & { readonly requireTransaction: true },
+): Queue<Registry<Kinds>, Transaction>;
+export function createQueue<Kinds extends JobTypes>(
+  registry: Registry<Kinds>,
+  options?: QueueOptions & { readonly requireTransaction?: false | undefined },
+): Queue<Registry<Kinds>>;
+export function createQueue<Kinds extends JobTypes>(
+  registry: Registry<Kinds>,
+  options: QueueOptions = {},
+): Queue<Registry<Kinds>> {
+  checkKeys('createQueue(…)', options, ['requireTransaction', 'tables', 'maxPayloadBytes']);
+  if (typeof registry?.kinds !== 'object')
+    throw invalidOption('registry', 'what defineJobs(…) gave', registry);
+  const { requireTransaction = false, tables = { jobs }, maxPayloadBytes = 1_048_576 } = options;
+  wholeNumber('maxPayloadBytes', maxPayloadBytes, 2, 100_000_000);
+  const table = tableName(tables.jobs);
+  const assertUsable = (tx: unknown): void =>
+    requireTransaction
+      ? assertTransaction(tx, 'This queue was made with `requireTransaction: true`.')
+      : assertExecutor(tx);
+
+  return Object.freeze({
+    registry,
+    // The same objects under the registry's types: what a column's type is, no value shows.
+    tables: tables as unknown as QueueTables<Registry<Kinds>>,
+
+    async enqueue(tx: Executor, kind: string, ...[payload, given]: readonly unknown[]) {
+      assertUsable(tx);
+      const job = newJob(registry, kind, payload, checkEnqueueOptions(given), maxPayloadBytes);
+      return { id: await enqueue(tx, table, job) };
+    },
+
+    async enqueueMany(tx: Executor, list: readonly unknown[]) {
+      assertUsable(tx);
+      if (!Array.isArray(list)) throw invalidOption('list', 'an array of { kind, payload }', list);
+      const newJobs = list.map((item, index) => newJobOf(registry, item, index, maxPayloadBytes));
+      return insertAll(tx, [...batches(newJobs)], (part, batch) => enqueueMany(part, table, batch));
+    },
+  });
+}
+
+function newJobOf(registry: AnyRegistry, item: unknown, index: number, maxPayloadBytes: number): NewJob {
+  try {
+    checkKeys('a job of the list', item, ['kind', 'payload', ...enqueueOptionKeys]);
+    const { kind, payload, ...options } = item as EnqueueItem<unknown, unknown>;
+    return newJob(registry, kind, payload, options, maxPayloadBytes);
+  } catch (error) {
+    if (!(error instanceof QueueError)) throw error;
+    throw new QueueError(error.code, `Job ${index} of the list: ${error.message}`, {
+      data: { ...error.data, index },
+      cause: error.cause,
+    });
+  }
+}
+
+/** Several statements are one transaction: the caller's, or one of our own. */
+async function insertAll(
+  tx: Executor,
+  parts: readonly (readonly NewJob[])[],
+  insert: (tx: Executor, part: readonly NewJob[]) => Promise<number[]>,
+): Promise<Enqueued[]> {
+  if (parts.length > 1 && !isTransaction(tx)) {
+    return tx.transaction((inner: Transaction) => insertAll(inner, parts, insert));
+  }
+  const enqueued: Enqueued[] = [];
+  for (const part of parts) {
+    for (const id of await insert(tx, part)) enqueued.push({ id });
+  }
+  return enqueued;
+}

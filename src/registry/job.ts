@@ -1,0 +1,103 @@
+/** `job<Payload, Result>(options)`: one kind of job, as `defineJobs` takes it. */
+
+import { checkName } from '../words/checks.js';
+import { checkJobOptions } from './job-options.js';
+import type { JsonObject } from './json.js';
+
+/** What jobs of a kind have in common. An enqueue option wins over these, these win over the defaults. */
+export interface JobOptions<Payload> {
+  /**
+   * How often a job may start before it is discarded: a whole number from 1 to 32767.
+   * @default 10
+   */
+  readonly maxAttempts?: number | undefined;
+  /**
+   * The handler's time limit in ms, from 1 to 2147483647, or `Infinity` for none. At the limit its `signal` aborts,
+   * the attempt fails, and whatever it still does is ignored.
+   * @default 900_000 (15 minutes)
+   */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * How long a running job may go without a heartbeat before another worker rescues it, in ms: from 1000 to
+   * 86400000, in whole seconds. Keep it well above the workers' `heartbeatMs`. It is written into each row, so
+   * the limit of a job is that of its enqueue.
+   * @default 60_000
+   */
+  readonly rescueAfterMs?: number | undefined;
+  /**
+   * Higher first: a whole number from -32768 to 32767. Use few distinct values.
+   * @default 0
+   */
+  readonly priority?: number | undefined;
+  /**
+   * What to do after a failed attempt: ms until the next, `false` to discard the job at once, `undefined` for the
+   * usual backoff of `min(2^attempt, 3600) s × random(0.5, 1)`. `attempt` is 1 for the first. When it throws, or
+   * answers with anything else, the usual backoff is taken.
+   */
+  readonly retry?:
+    | ((error: unknown, attempt: number, payload: Payload) => number | false | undefined)
+    | undefined;
+}
+
+/** One kind of job: its types, its queue name and its options. Make it with {@link job}. */
+export interface JobType<Payload, Result, Queue extends string = 'default'> {
+  /** The payload's type; there is no value. */
+  readonly $payload: Payload;
+  /** The type of what the handler returns; there is no value. */
+  readonly $result: Result;
+  /** The queue that jobs of this kind go to. */
+  readonly $queue: Queue;
+  readonly options: JobOptions<Payload>;
+  /**
+   * The same kind on the queue of this name (1 to 128 characters). A method and not an option, so that the compiler
+   * knows the name and can demand the handlers of the queues a worker serves.
+   */
+  queue<const Name extends string>(name: Name): JobType<Payload, Result, Name>;
+}
+
+/**
+ * Defines a kind of job: `job<{ orderId: number }>({ maxAttempts: 5 }).queue('mail')`.
+ *
+ * A payload or result that JSON cannot carry (Date, Map, bigint, functions, classes with methods) does not compile;
+ * the error names the path. `job()` alone has no payload.
+ *
+ * @throws QueueError `INVALID_OPTION` for an unknown option or one out of range
+ */
+// The overload without type parameters comes first: through the generic one, `job()` inside `defineJobs` would infer
+// `any` from its surroundings.
+export function job(options?: JobOptions<void>): JobType<void, void>;
+export function job<Payload extends JsonObject<Payload>, Result extends JsonObject<Result> = void>(
+  options?: JobOptions<Payload>,
+): JobType<Payload, Result>;
+export function job<Payload, Result>(options: JobOptions<Payload> = {}): JobType<Payload, Result> {
+  return onQueue(checkJobOptions(options), 'default');
+}
+
+function onQueue<Payload, Result, Queue extends string>(
+  options: JobOptions<Payload>,
+  queue: Queue,
+): JobType<Payload, Result, Queue> {
+  const type = {
+    options,
+    $queue: queue,
+    queue: <const Name extends string>(name: Name) => {
+      checkName('queue', name);
+      return onQueue<Payload, Result, Name>(options, name);
+    },
+  };
+  jobTypes.add(type);
+  return Object.freeze(type) as typeof type & Phantom<Payload, Result>;
+}
+
+/** Properties that exist for the compiler alone, like Drizzle's `$inferSelect`. */
+interface Phantom<Payload, Result> {
+  readonly $payload: Payload;
+  readonly $result: Result;
+}
+
+const jobTypes = new WeakSet<object>();
+
+/** Whether this was made by {@link job}: plain JavaScript can hand over anything. */
+export function isJobType(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && jobTypes.has(value);
+}

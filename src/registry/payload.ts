@@ -1,0 +1,145 @@
+/**
+ * Payloads as JSON text, or `INVALID_PAYLOAD` with the path of what JSON or jsonb cannot carry.
+ *
+ * Refused before any SQL, because an error from Postgres would abort the caller's transaction. What
+ * `JSON.stringify` changes without a word (a Date, NaN, a Map, undefined in an array) is refused as well;
+ * only an optional property that is `undefined` is left out, as TypeScript's optional fields expect.
+ */
+import { QueueError, show } from '../words/errors.js';
+
+/** Far below the depth at which JSON.stringify or Postgres' parser run out of stack. */
+const deepest = 500;
+
+/** The payload of a job as JSON text; `undefined`, for kinds without one, is `{}`. */
+export function payloadText(kind: string, payload: unknown, maxBytes: number): string {
+  if (payload === undefined) return '{}';
+  let text: string;
+  try {
+    check(payload, { path: [], above: new Set() });
+    text = JSON.stringify(payload);
+  } catch (error) {
+    throw invalidPayload(kind, error);
+  }
+  const bytes = Buffer.byteLength(text);
+  if (bytes > maxBytes) {
+    throw new QueueError(
+      'INVALID_PAYLOAD',
+      `The payload of ${show(kind)} has ${bytes} bytes as JSON, more than \`maxPayloadBytes\` (${maxBytes}). ` +
+        'Store what is large elsewhere and enqueue its id, or raise the limit in createQueue(…).',
+      { data: { kind, bytes, maxBytes } },
+    );
+  }
+  return text;
+}
+
+/** Where the walk is: one stack for all of it, since most payloads are fine and a path a value would be copied for nothing. */
+interface Walk {
+  readonly path: (string | number)[];
+  /** The objects that contain the value at hand. */
+  readonly above: Set<object>;
+}
+
+/** What is wrong, and where; turned into a QueueError once, at the top. */
+class Refusal {
+  readonly path: readonly (string | number)[];
+  readonly reason: string;
+
+  constructor(path: readonly (string | number)[], reason: string) {
+    this.path = [...path];
+    this.reason = reason;
+  }
+}
+
+function check(value: unknown, walk: Walk): void {
+  switch (typeof value) {
+    case 'string':
+      return checkText(value, walk);
+    case 'boolean':
+      return;
+    case 'number':
+      if (Number.isFinite(value)) return;
+      throw new Refusal(walk.path, `is ${value}, which JSON cannot carry`);
+    case 'object':
+      if (value !== null) checkObject(value, walk);
+      return;
+    case 'bigint':
+      throw new Refusal(walk.path, 'is a bigint, which JSON cannot carry: use a string or a number');
+    case 'undefined':
+      throw new Refusal(walk.path, 'is undefined in an array, which JSON cannot carry: use null');
+    default:
+      throw new Refusal(walk.path, `is a ${typeof value}, which JSON cannot carry`);
+  }
+}
+
+function checkText(text: string, { path }: Walk): void {
+  if (text.includes('\0')) throw new Refusal(path, 'has a NUL character, which Postgres cannot store');
+  if (!text.isWellFormed())
+    throw new Refusal(path, 'has half of a surrogate pair, which Postgres cannot store');
+}
+
+function checkObject(value: object, walk: Walk): void {
+  if (walk.above.has(value)) throw new Refusal(walk.path, 'contains itself, which JSON cannot carry');
+  if (walk.path.length > deepest)
+    throw new Refusal(walk.path.slice(0, 5), `is nested more than ${deepest} deep`);
+  walk.above.add(value);
+  if (Array.isArray(value)) {
+    // An index loop: forEach would skip the holes, which JSON turns into null.
+    for (let i = 0; i < value.length; i++) checkPart(i, value[i], walk);
+  } else {
+    checkFields(value, walk);
+  }
+  walk.above.delete(value);
+}
+
+function checkFields(value: object, walk: Walk): void {
+  if (!isPlain(value)) {
+    throw new Refusal(
+      walk.path,
+      `is ${show(value)}, which JSON would change: use plain objects, ISO text for times`,
+    );
+  }
+  if (
+    Object.getOwnPropertySymbols(value).some((key) => Object.prototype.propertyIsEnumerable.call(value, key))
+  ) {
+    throw new Refusal(walk.path, 'has a symbol as a key, which JSON leaves out');
+  }
+  for (const [key, field] of Object.entries(value)) {
+    checkText(key, walk);
+    if (field !== undefined) checkPart(key, field, walk);
+  }
+}
+
+function checkPart(step: string | number, value: unknown, walk: Walk): void {
+  walk.path.push(step);
+  check(value, walk);
+  walk.path.pop();
+}
+
+/** An object literal, one without a prototype, or one from another realm (a vm context, a test runner's). */
+function isPlain(value: object): boolean {
+  const proto: object | null = Object.getPrototypeOf(value);
+  return proto === null || proto === Object.prototype || Object.getPrototypeOf(proto) === null;
+}
+
+function invalidPayload(kind: string, error: unknown): QueueError {
+  if (!(error instanceof Refusal)) {
+    // A getter, a Proxy or the like threw while the payload was read.
+    return new QueueError('INVALID_PAYLOAD', `The payload of ${show(kind)} cannot be read.`, {
+      data: { kind },
+      cause: error,
+    });
+  }
+  const where = error.path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('');
+  const place = clip(`payload${where}`);
+  return new QueueError(
+    'INVALID_PAYLOAD',
+    `The payload of ${show(kind)} will not do: ${place} ${error.reason}.`,
+    {
+      data: { kind, path: error.path },
+    },
+  );
+}
+
+function clip(text: string): string {
+  return (text.length > 200 ? `${text.slice(0, 200)}…` : text).replaceAll('\0', '\\0').toWellFormed();
+}

@@ -1,0 +1,60 @@
+/**
+ * `defineJobs`: the kinds of jobs an app has, by name. All other types are inferred from its answer.
+ *
+ * Holds no handlers, so that a web process can enqueue without importing what the workers run.
+ */
+import { checkName } from '../words/checks.js';
+import { didYouMean, invalidOption, QueueError, show } from '../words/errors.js';
+import { isJobType, type JobType } from './job.js';
+
+/** Kinds by name. */
+// The one place where `any` stands: a registry holds kinds of every payload, and JobType is invariant in it.
+// biome-ignore lint/suspicious/noExplicitAny: see above
+export type JobTypes = { readonly [kind: string]: JobType<any, any, string> };
+
+/** What {@link defineJobs} gives. */
+export interface Registry<Kinds extends JobTypes = JobTypes> {
+  readonly kinds: Kinds;
+}
+
+/** A registry of any kinds; the bound of types that take one. */
+export interface AnyRegistry {
+  readonly kinds: JobTypes;
+}
+
+/** The payload's type of one kind: `PayloadOf<typeof registry, 'sendReceipt'>`. */
+export type PayloadOf<R extends AnyRegistry, Kind extends keyof R['kinds']> = R['kinds'][Kind]['$payload'];
+
+/** The result's type of one kind. */
+export type ResultOf<R extends AnyRegistry, Kind extends keyof R['kinds']> = R['kinds'][Kind]['$result'];
+
+/**
+ * Names the kinds of jobs. The name is stored in each row: renaming a kind leaves its waiting rows without a handler.
+ *
+ * @throws QueueError `INVALID_OPTION` for a name that does not fit (1 to 128 characters) or a value that `job()` did not make
+ */
+export function defineJobs<const Kinds extends JobTypes>(kinds: Kinds): Registry<Kinds> {
+  if (typeof kinds !== 'object' || kinds === null) {
+    throw invalidOption('defineJobs(…)', 'an object of kinds', kinds);
+  }
+  for (const [kind, type] of Object.entries(kinds)) {
+    checkName('kind', kind);
+    if (!isJobType(type)) throw invalidOption(`kinds[${show(kind)}]`, 'made with job(…)', type);
+  }
+  return Object.freeze({ kinds: Object.freeze({ ...kinds }) });
+}
+
+/** The definition of a kind, or `UNKNOWN_KIND`. Names such as `constructor` are not found by accident. */
+export function kindOf(registry: AnyRegistry, kind: unknown): JobType<unknown, unknown, string> {
+  if (typeof kind === 'string' && Object.hasOwn(registry.kinds, kind)) {
+    const type = registry.kinds[kind];
+    if (type) return type;
+  }
+  const names = Object.keys(registry.kinds);
+  const near = typeof kind === 'string' ? didYouMean(kind, names) : '';
+  throw new QueueError(
+    'UNKNOWN_KIND',
+    `The registry has no kind ${show(kind)}.${near} Name it in defineJobs(…).`,
+    { data: { kind } },
+  );
+}

@@ -1,0 +1,109 @@
+/**
+ * The `claim` move: due jobs become running, most urgent first.
+ *
+ * Works on a queue by walking its distinct priorities from the top and locking due rows of each with
+ * `skip locked`, until the queue's limit is filled. Plans and measurements behind every odd clause: ARCHITECTURE.md.
+ */
+import { type SQL, sql } from 'drizzle-orm';
+import type { Executor } from '../database/executor.js';
+import { intArray, textArray } from '../database/parameters.js';
+import { numberOf, rows, textOf } from '../database/rows.js';
+import type { TableName } from '../database/table-name.js';
+
+/** The most jobs that one claim takes from one queue. */
+export const largestClaim = 1_000;
+
+export interface ClaimRequest {
+  /** How many jobs to take from each queue, at most {@link largestClaim}. */
+  readonly want: ReadonlyMap<string, number>;
+  /** Jobs of other kinds are left as they are: another release of the app has their handlers. */
+  readonly kinds: readonly string[];
+  /** `<worker>/<n>`, never used before: the fence of everything that follows. */
+  readonly lockedBy: string;
+}
+
+export interface ClaimedJob {
+  readonly id: number;
+  readonly lockedBy: string;
+  readonly queue: string;
+  readonly kind: string;
+  readonly payload: unknown;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+}
+
+/**
+ * Claims up to the wanted number of due jobs of each queue and gives them in the order they should start: by queue
+ * as asked, then priority, `run_at`, id. Never waits for a row that someone else holds. [] when nothing is due.
+ */
+export async function claim(db: Executor, jobs: TableName, request: ClaimRequest): Promise<ClaimedJob[]> {
+  const claimed = await rows(db, claimStatement(jobs, request));
+  return claimed.map((row) => ({
+    id: numberOf(row['id']),
+    lockedBy: request.lockedBy,
+    queue: textOf(row['queue']),
+    kind: textOf(row['kind']),
+    payload: row['payload'],
+    attempt: numberOf(row['attempts']),
+    maxAttempts: numberOf(row['max_attempts']),
+  }));
+}
+
+/** The very statement that {@link claim} sends; the plan tests explain it. */
+export function claimStatement(jobs: TableName, { want, kinds, lockedBy }: ClaimRequest): SQL {
+  const queues = textArray([...want.keys()]);
+  return sql`
+with want as (
+  select want.queue, want.n
+  from   unnest(${queues}, ${intArray([...want.values()])}) as want(queue, n)
+),
+next as materialized (  -- materialized: inlined into the update it could lock more rows than its limit
+  select due.id
+  from   want
+  cross join lateral (  -- a scan per queue: "queue = any(…) order by …" would sort every waiting job
+    with recursive level(priority) as (  -- the distinct priorities; future jobs of a high one do not lie in the way
+      (select job.priority
+       from   ${jobs} as job
+       where  job.state = 'available' and job.queue = want.queue
+       order  by job.priority desc
+       limit  1)
+      union all
+      select (select job.priority
+              from   ${jobs} as job
+              where  job.state = 'available' and job.queue = want.queue and job.priority < level.priority
+              order  by job.priority desc
+              limit  1)
+      from   level
+      where  level.priority is not null
+    )
+    select candidate.id
+    from   level
+    cross join lateral (
+      select job.id
+      from   ${jobs} as job
+      where  job.state = 'available' and job.queue = want.queue and job.priority = level.priority
+        and  job.run_at <= now()
+        and  coalesce(job.kind = any(${textArray(kinds)}), false)  -- coalesce: statistics of rare kinds flip the plan
+      order  by job.run_at, job.id
+      limit  ${sql.raw(String(largestClaim))}  -- a constant, for the planner's estimate; else JIT compiles for 300 ms
+      for update skip locked
+    ) as candidate
+    where  level.priority between -32768 and 32767  -- drops the last, null level and estimates one level, not 101
+    limit  want.n
+  ) as due
+),
+claimed as (
+  update ${jobs} as job
+  set    state        = 'running',
+         locked_by    = ${lockedBy},
+         heartbeat_at = clock_timestamp(),
+         started_at   = clock_timestamp(),
+         attempts     = job.attempts + 1
+  where  job.id = any(array(select next.id from next))  -- an array: as a join it reads the whole table after analyze
+  returning job.id, job.queue, job.kind, job.payload, job.attempts, job.max_attempts, job.priority, job.run_at
+)
+select claimed.id, claimed.queue, claimed.kind, claimed.payload, claimed.attempts, claimed.max_attempts
+from   claimed  -- the update does not keep the order
+order  by array_position(${queues}, claimed.queue), claimed.priority desc, claimed.run_at, claimed.id`;
+}

@@ -1,0 +1,150 @@
+/**
+ * The finishing moves of a worker (`complete`, `fail`, `discard`, `snooze`, `release`), many in one statement.
+ *
+ * A run changes its row only while the row is running under that run's claim, so a late finish changes nothing.
+ */
+import { sql } from 'drizzle-orm';
+import type { Executor } from '../database/executor.js';
+import { jsonb } from '../database/parameters.js';
+import { numberOf, rows, textOf } from '../database/rows.js';
+import type { TableName } from '../database/table-name.js';
+import { errorBrief, errorText } from '../words/error-text.js';
+import type { ClaimedId, Outcome } from '../words/outcome.js';
+import { usualBackoff } from './backoff.js';
+import { loggedErrors } from './errors-log.js';
+
+export interface Finish extends ClaimedId {
+  readonly outcome: Outcome;
+}
+
+/**
+ * - `done`: written; the row is deleted, or in `state` and due in `dueInMs`
+ * - `busy`: another transaction holds the row at this moment: ask again
+ * - `lost`: the row has another claim, or a person moved it; nothing was changed
+ * - `gone`: there is no such row any more; nothing was changed
+ */
+export interface Finished extends ClaimedId {
+  readonly result: 'done' | 'busy' | 'lost' | 'gone';
+  readonly state: string | null;
+  readonly dueInMs: number | null;
+}
+
+/**
+ * Writes how runs ended and says of each whether it counted, in any order. Never waits for a row lock.
+ * One bad value fails the whole statement with an SQLSTATE that `isRowFault` knows: then send them one by one.
+ */
+export async function finish(
+  db: Executor,
+  jobs: TableName,
+  finishes: readonly Finish[],
+): Promise<Finished[]> {
+  if (finishes.length === 0) return [];
+  const asked = jsonb(JSON.stringify(finishes.map(asRow)));
+  const result = await rows(
+    db,
+    sql`
+with asked as materialized (
+  select *
+  from   jsonb_to_recordset(${asked}) as asked(
+           id bigint, locked_by text, move text, delay_ms bigint, run_at timestamptz, started boolean, error text, brief text)
+),
+mine as materialized (  -- locks first, in id order and without waiting: no deadlock, and no stall behind a handler
+  select job.id, job.locked_by, job.attempts, job.max_attempts
+  from   ${jobs} as job
+  where  job.id = any(array(select asked.id from asked)) and job.state = 'running'
+    and  exists (select 1 from asked where asked.id = job.id and asked.locked_by = job.locked_by)
+  order  by job.id
+  for update skip locked
+),
+ending as materialized (
+  select mine.id,
+         asked.move, asked.error, asked.brief, asked.run_at, asked.delay_ms,
+         case
+           when asked.move = 'discard'                                            then 'discarded'
+           when asked.move = 'fail' and mine.attempts >= mine.max_attempts         then 'discarded'
+           -- A stop of the worker never uses up the last attempt, but a job that outlives every stop ends some time.
+           when asked.move = 'release' and asked.started and mine.attempts > mine.max_attempts then 'discarded'
+           else 'available'
+         end as state,
+         case
+           when asked.move = 'snooze' or (asked.move = 'release' and not asked.started) then greatest(mine.attempts - 1, 0)
+           else mine.attempts
+         end as attempts
+  from   mine
+  join   asked using (id, locked_by)
+),
+completed as (
+  delete from ${jobs} as job
+  where  job.id = any(array(select ending.id from ending where ending.move = 'complete'))
+),
+moved as (
+  update ${jobs} as job
+  set    state        = ending.state,
+         attempts     = ending.attempts,
+         locked_by    = null,
+         heartbeat_at = null,
+         started_at   = null,
+         finished_at  = case when ending.state = 'discarded' then clock_timestamp() end,
+         run_at       = case ending.move
+                          when 'fail'   then clock_timestamp() + coalesce(ending.delay_ms * interval '1 millisecond',
+                                                                          ${usualBackoff(sql`job.attempts`)})
+                          when 'snooze' then coalesce(ending.run_at, clock_timestamp() + ending.delay_ms * interval '1 millisecond')
+                          else job.run_at
+                        end,
+         last_error   = coalesce(ending.error, job.last_error),
+         errors       = case when ending.brief is null then job.errors else ${loggedErrors(sql`ending.brief`)} end
+  from   ending
+  where  job.id = ending.id
+    and  job.id = any(array(select ending.id from ending where ending.move <> 'complete'))
+  returning job.id, job.state, extract(epoch from job.run_at - clock_timestamp())::float8 * 1000 as due_in_ms
+)
+select asked.id,
+       asked.locked_by,
+       case
+         when exists (select 1 from mine where mine.id = asked.id and mine.locked_by = asked.locked_by) then 'done'
+         when job.id is null                                                                           then 'gone'
+         when job.state = 'running' and job.locked_by = asked.locked_by                                then 'busy'
+         else 'lost'
+       end as result,
+       moved.state,
+       moved.due_in_ms
+from   asked
+left   join ${jobs} as job on job.id = asked.id and job.id = any(array(select asked.id from asked))
+left   join moved on moved.id = asked.id`,
+  );
+  return result.map((row) => ({
+    id: numberOf(row['id']),
+    lockedBy: textOf(row['locked_by']),
+    result: resultOf(textOf(row['result'])),
+    state: row['state'] == null ? null : textOf(row['state']),
+    dueInMs: row['due_in_ms'] == null ? null : numberOf(row['due_in_ms']),
+  }));
+}
+
+function asRow({ id, lockedBy, outcome }: Finish) {
+  const row = { id, locked_by: lockedBy, move: outcome.move };
+  switch (outcome.move) {
+    case 'complete':
+      return row;
+    case 'fail':
+      return { ...row, delay_ms: outcome.delayMs, ...recorded(outcome.error) };
+    case 'discard':
+      return { ...row, ...recorded(outcome.error) };
+    case 'snooze':
+      return 'runAt' in outcome.when
+        ? { ...row, run_at: outcome.when.runAt }
+        : { ...row, delay_ms: outcome.when.delayMs };
+    case 'release':
+      return outcome.started
+        ? { ...row, started: true, brief: 'the worker was stopped while the handler ran' }
+        : { ...row, started: false };
+  }
+}
+
+function recorded(error: unknown) {
+  return { error: errorText(error), brief: errorBrief(error) };
+}
+
+function resultOf(text: string): Finished['result'] {
+  return text === 'done' || text === 'busy' || text === 'gone' ? text : 'lost';
+}

@@ -1,0 +1,60 @@
+/** The `rescue` move: jobs whose worker gave no sign of life run again, or are discarded when attempts are used up. */
+import { sql } from 'drizzle-orm';
+import type { Executor } from '../database/executor.js';
+import { numberOf, rows, textOf } from '../database/rows.js';
+import type { TableName } from '../database/table-name.js';
+import { usualBackoff } from './backoff.js';
+import { loggedErrors } from './errors-log.js';
+
+/** The most jobs that one statement rescues. */
+export const largestRescue = 500;
+
+export interface RescuedJob {
+  readonly id: number;
+  readonly queue: string;
+  readonly kind: string;
+  readonly state: string;
+  /** The claim that was dead. */
+  readonly lockedBy: string;
+}
+
+/**
+ * Rescues up to {@link largestRescue} dead jobs of every queue and kind: the row's own limit decides, not what this
+ * worker's registry knows. Never waits for a row lock; several rescuers at once share the work.
+ */
+export async function rescue(db: Executor, jobs: TableName): Promise<RescuedJob[]> {
+  const why = sql`'rescued: no heartbeat for more than ' || job.timeout_s || ' s from ' || job.locked_by`;
+  const result = await rows(
+    db,
+    sql`
+with dead as materialized (  -- the row lock and the test of its heartbeat belong together: a live job cannot be taken
+  select job.id, job.locked_by
+  from   ${jobs} as job
+  where  job.state = 'running'
+    -- After an outage every heartbeat is old, though the workers live: time counts from the server's start.
+    and  greatest(job.heartbeat_at, pg_postmaster_start_time()) < clock_timestamp() - job.timeout_s * interval '1 second'
+  order  by job.id
+  limit  ${sql.raw(String(largestRescue))}
+  for update skip locked
+)
+update ${jobs} as job
+set    state        = case when job.attempts >= job.max_attempts then 'discarded' else 'available' end,
+       finished_at  = case when job.attempts >= job.max_attempts then clock_timestamp() end,
+       run_at       = clock_timestamp() + ${usualBackoff(sql`job.attempts`)},
+       locked_by    = null,
+       heartbeat_at = null,
+       started_at   = null,
+       last_error   = ${why},
+       errors       = ${loggedErrors(why)}
+from   dead
+where  job.id = dead.id and job.id = any(array(select dead.id from dead))
+returning job.id, job.queue, job.kind, job.state, dead.locked_by`,
+  );
+  return result.map((row) => ({
+    id: numberOf(row['id']),
+    queue: textOf(row['queue']),
+    kind: textOf(row['kind']),
+    state: textOf(row['state']),
+    lockedBy: textOf(row['locked_by']),
+  }));
+}

@@ -1,0 +1,21 @@
+/** How an attempt ended, before it is written: the finishing moves with what each needs. */
+
+export type Outcome =
+  | { readonly move: 'complete' }
+  /** `delayMs` undefined: the usual backoff. */
+  | { readonly move: 'fail'; readonly error: unknown; readonly delayMs: number | undefined }
+  | { readonly move: 'discard'; readonly error: unknown }
+  | { readonly move: 'snooze'; readonly when: When }
+  /** A job whose handler had not started gets its attempt back; one that ran keeps it counted. */
+  | { readonly move: 'release'; readonly started: boolean };
+
+export type FinishMove = Outcome['move'];
+
+/** A time to run: so long after the database reads it, or an instant as ISO text with a zone. */
+export type When = { readonly delayMs: number } | { readonly runAt: string };
+
+/** The fence: a run of a job is named by its id and the claim that has it, never by its attempt number. */
+export interface ClaimedId {
+  readonly id: number;
+  readonly lockedBy: string;
+}

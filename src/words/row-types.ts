@@ -1,0 +1,25 @@
+/**
+ * The named types that a row of the jobs table is made of. They name no Drizzle type, so one declaration serves
+ * both of Drizzle's generations, and a consumer's own declarations can name them.
+ */
+
+/** One failed attempt, as kept in `errors`. */
+export interface JobError {
+  readonly attempt: number;
+  /** When it failed: ISO text, UTC. */
+  readonly at: string;
+  readonly error: string;
+}
+
+/** The part of a registry that types rows: its kinds, each with its payload. */
+export interface RowTypes {
+  readonly kinds: { readonly [kind: string]: { readonly $payload: unknown } };
+}
+
+/** Rows of any kind. */
+export interface AnyRows extends RowTypes {
+  readonly kinds: { readonly [kind: string]: { readonly $payload: unknown } };
+}
+
+/** A payload as the table holds it: a kind without one stores `{}`. */
+export type StoredPayload<Payload> = [Payload] extends [void] ? Record<string, never> : Payload;

@@ -1,0 +1,25 @@
+/** Checks of the times a job may be given. */
+import { longestDelayMs } from './backoff.js';
+import { invalidOption } from './errors.js';
+
+/** A delay in whole ms, from 0 to a hundred years. */
+export function checkDelay(option: string, given: unknown): number {
+  if (typeof given === 'number' && given >= 0 && given <= longestDelayMs) return Math.round(given);
+  throw invalidOption(option, `a number of ms from 0 to ${longestDelayMs}`, given);
+}
+
+const isoWithZone = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
+
+/** An instant as ISO text in UTC. Text without a zone is refused: it would mean another time on every machine. */
+export function checkRunAt(option: string, given: unknown): string {
+  if (given instanceof Date || (typeof given === 'string' && isoWithZone.test(given))) {
+    const time = new Date(given);
+    const year = time.getUTCFullYear(); // NaN for an invalid Date, which fails both comparisons
+    if (year >= 1 && year <= 9999) return time.toISOString();
+  }
+  throw invalidOption(
+    option,
+    'a Date or ISO text with a zone, such as 2027-01-01T08:00:00Z, in the years 1 to 9999',
+    given,
+  );
+}

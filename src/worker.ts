@@ -1,0 +1,7 @@
+/** `drizzle-queue/worker`: what a process that runs jobs needs. */
+export type { Handler, Handlers, JobContext } from './registry/handlers.js';
+export { Discard } from './worker/discard.js';
+export type { Activity, JobInfo, Listener, WorkerEvents } from './worker/events.js';
+export type { Log } from './worker/log.js';
+export type { WorkerOptions } from './worker/options.js';
+export { createWorker, type Worker } from './worker/worker.js';

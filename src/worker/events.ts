@@ -1,0 +1,95 @@
+/** What a worker tells: typed events, and the one place that calls listeners. */
+import type { FinishMove } from '../words/outcome.js';
+
+/** A run of a job, as events name it. */
+export interface JobInfo {
+  readonly id: number;
+  readonly queue: string;
+  readonly kind: string;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  /** The claim: `<worker>/<n>`. */
+  readonly lockedBy: string;
+}
+
+/** Events by name. Those about a job's end come when the end is written, not when the handler returns. */
+export interface WorkerEvents {
+  started: { readonly worker: string };
+  /** One claim that brought jobs. */
+  claimed: { readonly jobs: readonly JobInfo[]; readonly durationMs: number };
+  completed: { readonly job: JobInfo; readonly durationMs: number };
+  /** An attempt failed and another follows. */
+  failed: {
+    readonly job: JobInfo;
+    readonly error: unknown;
+    readonly retryInMs: number;
+    readonly durationMs: number;
+  };
+  /** The job is over without success: attempts used up, or the handler (or its `retry`) said so. */
+  discarded: { readonly job: JobInfo; readonly error: unknown; readonly durationMs: number };
+  snoozed: { readonly job: JobInfo; readonly dueInMs: number };
+  /** Given back because the worker stops. */
+  released: { readonly job: JobInfo; readonly started: boolean };
+  /** A job of a worker that gave no sign of life, found by this one. */
+  rescued: {
+    readonly id: number;
+    readonly queue: string;
+    readonly kind: string;
+    readonly state: string;
+    readonly lockedBy: string;
+  };
+  /** The job is not this run's any more: rescued, moved by a person, or deleted. Whatever the handler does is ignored. */
+  lost: { readonly job: JobInfo; readonly during: 'handler' | 'finish' };
+  /** A finish was repeated because its answer was lost, and found no row: it was written, or the job was lost. */
+  unknown: { readonly job: JobInfo; readonly move: FinishMove };
+  /** A statement or a connection failed; the worker goes on. `retryInMs` is null where nothing is to be repeated. */
+  error: { readonly error: unknown; readonly during: Activity; readonly retryInMs: number | null };
+  stopping: { readonly running: number };
+  /** `unwritten` finishes could not be written in time; other workers will rescue those jobs. */
+  stopped: { readonly unwritten: number };
+}
+
+export type Activity = 'claim' | 'heartbeat' | 'finish' | 'rescue' | 'release' | 'connection' | 'listener';
+
+export type Listener<Name extends keyof WorkerEvents> = (event: WorkerEvents[Name]) => void;
+
+export interface Events {
+  /** Calls the listener at each such event until the returned function is called. */
+  on<Name extends keyof WorkerEvents>(name: Name, listener: Listener<Name>): () => void;
+  emit<Name extends keyof WorkerEvents>(name: Name, event: WorkerEvents[Name]): void;
+}
+
+export function createEvents(): Events {
+  const listeners: { [Name in keyof WorkerEvents]?: Set<Listener<Name>> } = {};
+
+  function of<Name extends keyof WorkerEvents>(name: Name): Set<Listener<Name>> {
+    const known: Set<Listener<Name>> | undefined = listeners[name];
+    if (known) return known;
+    const fresh = new Set<Listener<Name>>();
+    Object.assign(listeners, { [name]: fresh });
+    return fresh;
+  }
+
+  function emit<Name extends keyof WorkerEvents>(name: Name, event: WorkerEvents[Name]): void {
+    for (const listener of [...of(name)]) {
+      const failed = (error: unknown): void => {
+        // A fault in a listener is told once, and never to the listeners of errors about itself.
+        if (name !== 'error') emit('error', { error, during: 'listener', retryInMs: null });
+      };
+      try {
+        const answer: unknown = listener(event);
+        if (answer instanceof Promise) answer.catch(failed);
+      } catch (error) {
+        failed(error);
+      }
+    }
+  }
+
+  return {
+    on(name, listener) {
+      of(name).add(listener);
+      return () => void of(name).delete(listener);
+    },
+    emit,
+  };
+}

@@ -1,0 +1,182 @@
+/**
+ * Runs one handler to its outcome: what it returns, throws, records by `job.…`, or fails to do in time.
+ *
+ * The first of these counts, and a run that is over stays over: later results and late calls change nothing.
+ */
+import { assertTransaction, type Transaction } from '../database/executor.js';
+import type { TableName } from '../database/table-name.js';
+import { type JobContext, settled } from '../registry/handlers.js';
+import type { ClaimedJob } from '../sql/claim.js';
+import { completeIn } from '../sql/complete.js';
+import { retryDelay } from '../words/backoff.js';
+import { checkKeys } from '../words/checks.js';
+import { invalidOption, QueueError } from '../words/errors.js';
+import type { Outcome, When } from '../words/outcome.js';
+import { checkDelay, checkRunAt } from '../words/times.js';
+import { Discard } from './discard.js';
+import type { ServedKind } from './options.js';
+
+/** A run of a job, from its claim until its end is written. */
+export interface Run {
+  readonly job: ClaimedJob;
+  readonly durationMs: number;
+  /** A `complete(tx)` was sent: the row may be deleted in a transaction whose commit we do not see. */
+  readonly completing: boolean;
+  /** Aborts the signal; a handler that throws from now on has this outcome, one that still resolves has its own. */
+  abort(reason: QueueError, outcome: Outcome): void;
+  /** Ends the run from outside and aborts the signal. Without an outcome nothing will be written. */
+  end(reason: QueueError, outcome?: Outcome): void;
+  /** The outcome, once the run is over; undefined for a run that was lost. Never rejects. */
+  readonly over: Promise<Outcome | undefined>;
+}
+
+export function execute(job: ClaimedJob, kind: ServedKind, table: TableName): Run {
+  const controller = new AbortController();
+  const startedAt = performance.now();
+  let completing = false;
+  let recorded: Outcome | undefined;
+  /** The outcome of a handler that throws, once it was told to stop. */
+  let whenAborted: Outcome | undefined;
+  let ended = false;
+  let durationMs = 0;
+  let settle: (outcome: Outcome | undefined) => void;
+  const over = new Promise<Outcome | undefined>((resolve) => {
+    settle = resolve;
+  });
+
+  function finishWith(outcome: Outcome | undefined): void {
+    if (ended) return;
+    ended = true;
+    durationMs = performance.now() - startedAt;
+    clearTimeout(timer);
+    settle(outcome);
+  }
+
+  function end(reason: QueueError, outcome?: Outcome): void {
+    finishWith(outcome);
+    controller.abort(reason);
+  }
+
+  function abort(reason: QueueError, outcome: Outcome): void {
+    whenAborted = outcome;
+    controller.abort(reason);
+  }
+
+  function record(outcome: Outcome): void {
+    if (ended || recorded) {
+      throw new QueueError(
+        'JOB_ENDED',
+        `Job ${job.id} has its outcome already; \`${outcome.move}\` changes nothing.`,
+        {
+          data: { id: job.id, move: outcome.move },
+        },
+      );
+    }
+    recorded = outcome;
+  }
+
+  async function complete(tx: Transaction): Promise<void> {
+    assertTransaction(tx, 'job.complete(tx) ends the job together with your writes.');
+    record({ move: 'complete' });
+    recorded = undefined; // only checked: a transaction that is rolled back may be tried again, and complete as well
+    completing = true;
+    const deleted = await completeIn(tx, table, job);
+    if (deleted && !ended) return;
+    throw new QueueError(
+      'JOB_LOST',
+      `Job ${job.id} is not this run's any more; its transaction must roll back.`,
+      {
+        data: { id: job.id },
+      },
+    );
+  }
+
+  const timer =
+    kind.timeoutMs === Number.POSITIVE_INFINITY
+      ? undefined
+      : setTimeout(() => {
+          const error = new QueueError(
+            'HANDLER_TIMEOUT',
+            `The handler took longer than ${kind.timeoutMs} ms.`,
+            {
+              data: { id: job.id, timeoutMs: kind.timeoutMs },
+            },
+          );
+          end(error, failed(error, job, kind));
+        }, kind.timeoutMs);
+
+  const context: JobContext<string, unknown> = {
+    id: job.id,
+    kind: job.kind,
+    queue: job.queue,
+    attempt: job.attempt,
+    maxAttempts: job.maxAttempts,
+    signal: controller.signal,
+    snooze(when) {
+      record({ move: 'snooze', when: whenOf(when) });
+      return settled;
+    },
+    discard(reason) {
+      record({ move: 'discard', error: new Discard(String(reason)) });
+      return settled;
+    },
+    async complete(tx) {
+      await complete(tx);
+      return settled;
+    },
+  };
+
+  // The handler starts in this tick; an async function turns what it throws at once into a rejection.
+  const handled = (async () => kind.handler(job.payload, context))();
+  handled.then(
+    () => finishWith(recorded ?? (completing ? rolledBack(job) : { move: 'complete' })),
+    (error: unknown) => finishWith(recorded ?? whenAborted ?? failed(error, job, kind)),
+  );
+
+  return {
+    job,
+    abort,
+    end,
+    over,
+    get durationMs() {
+      return durationMs;
+    },
+    get completing() {
+      return completing;
+    },
+  };
+}
+
+/**
+ * After `complete(tx)` the row is gone if the transaction was committed, and then nothing can be written any more.
+ * This outcome is for the row that is still there: the transaction was rolled back, and the attempt has failed.
+ */
+function rolledBack(job: ClaimedJob): Outcome {
+  const error = new QueueError(
+    'JOB_ROLLED_BACK',
+    `Job ${job.id} was completed in a transaction that was rolled back, though its handler resolved.`,
+    { data: { id: job.id } },
+  );
+  return { move: 'fail', error, delayMs: undefined };
+}
+
+function failed(error: unknown, job: ClaimedJob, { retry }: ServedKind): Outcome {
+  if (error instanceof Discard) return { move: 'discard', error };
+  let answer: unknown;
+  try {
+    answer = retry?.(error, job.attempt, job.payload);
+    if (answer instanceof Promise) answer.catch(() => {}); // not awaited, but it must not end the process
+  } catch {
+    answer = undefined; // a fault in retry must not keep the attempt from being recorded
+  }
+  return answer === false ? { move: 'discard', error } : { move: 'fail', error, delayMs: retryDelay(answer) };
+}
+
+function whenOf(when: { readonly delayMs?: number; readonly runAt?: Date | string }): When {
+  checkKeys('snooze(…)', when, ['delayMs', 'runAt']);
+  if (when.runAt !== undefined && when.delayMs !== undefined) {
+    throw invalidOption('runAt', 'left out where `delayMs` is given', when.runAt);
+  }
+  if (when.runAt !== undefined) return { runAt: checkRunAt('runAt', when.runAt) };
+  return { delayMs: checkDelay('delayMs', when.delayMs) };
+}

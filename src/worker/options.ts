@@ -1,0 +1,208 @@
+/** A worker's options, checked once and frozen. */
+import { assertExecutor, type Database, isTransaction } from '../database/executor.js';
+import { type TableName, tableName } from '../database/table-name.js';
+import { jobs, type QueueTables } from '../database/tables.js';
+import type { Handlers, JobContext, KindsOn } from '../registry/handlers.js';
+import type { JobType } from '../registry/job.js';
+import { jobDefaults } from '../registry/job-options.js';
+import type { AnyRegistry, JobTypes, Registry } from '../registry/registry.js';
+import { checkFunction, checkKeys, wholeNumber } from '../words/checks.js';
+import { didYouMean, invalidOption, QueueError, show } from '../words/errors.js';
+import type { Log } from './log.js';
+
+export interface WorkerOptions<
+  Kinds extends JobTypes,
+  Queue extends Kinds[keyof Kinds]['$queue'],
+  Kind extends KindsOn<Kinds, Queue>,
+> {
+  /** The Drizzle database. Best with a pool of its own, so that the app's queries cannot keep heartbeats waiting. */
+  readonly db: Database;
+  readonly registry: Registry<Kinds>;
+  /** Queue names, each with how many of its jobs run at once in this process: from 1 to 10000. */
+  readonly queues: { readonly [Name in Queue]: number };
+  /** Exactly the handlers of the kinds on these queues, or of `kinds`. */
+  readonly handlers: Handlers<Registry<Kinds>, NoInfer<Kind>>;
+  /** Serve only these kinds; others are left for other workers. @default all kinds on the queues */
+  readonly kinds?: readonly Kind[] | undefined;
+  /** What `queueTables({ schema })` gave. @default the tables of `drizzle-queue/schema` */
+  readonly tables?: QueueTables | undefined;
+  /** The longest time between two looks for jobs while there are none, in ms: from 10 to 3600000. @default 1_000 */
+  readonly pollIntervalMs?: number | undefined;
+  /**
+   * The time between two signs of life of running jobs, in ms: from 100 to 600000, and at most half of the
+   * `rescueAfterMs` of every kind served.
+   * @default 10_000
+   */
+  readonly heartbeatMs?: number | undefined;
+  /** How long `stop()` lets running jobs go on, in ms: from 0 to 3600000. @default 25_000 */
+  readonly graceMs?: number | undefined;
+  /** Where log lines go, or `false` for nowhere. @default console */
+  readonly log?: Log | false | undefined;
+}
+
+/** A kind as the worker runs it. */
+export interface ServedKind {
+  readonly handler: (payload: unknown, job: JobContext<string, unknown>) => unknown;
+  readonly timeoutMs: number;
+  readonly retry: ((error: unknown, attempt: number, payload: unknown) => unknown) | undefined;
+}
+
+/** The options with every default filled in. */
+export interface Settings {
+  readonly db: Database;
+  readonly table: TableName;
+  readonly slots: ReadonlyMap<string, number>;
+  readonly kinds: ReadonlyMap<string, ServedKind>;
+  readonly pollIntervalMs: number;
+  readonly heartbeatMs: number;
+  readonly graceMs: number;
+  readonly log: Log | undefined;
+}
+
+const keys = [
+  'db',
+  'registry',
+  'queues',
+  'handlers',
+  'kinds',
+  'tables',
+  'pollIntervalMs',
+  'heartbeatMs',
+  'graceMs',
+  'log',
+];
+
+/** Throws a `QueueError` for what the compiler refuses too, since plain JavaScript comes this way as well. */
+export function checkWorkerOptions<
+  Kinds extends JobTypes,
+  Queue extends Kinds[keyof Kinds]['$queue'],
+  Kind extends KindsOn<Kinds, Queue>,
+>(options: WorkerOptions<Kinds, Queue, Kind>): Settings {
+  checkKeys('createWorker(…)', options, keys);
+  const {
+    db,
+    registry,
+    queues,
+    handlers,
+    tables = { jobs },
+    pollIntervalMs = 1_000,
+    heartbeatMs = 10_000,
+    graceMs = 25_000,
+    log = console,
+  } = options;
+  assertExecutor(db);
+  if (isTransaction(db))
+    throw new QueueError('INVALID_EXECUTOR', 'Expected `db` to be a database, got a transaction.');
+  if (typeof registry?.kinds !== 'object')
+    throw invalidOption('registry', 'what defineJobs(…) gave', registry);
+  const slots = checkQueues(registry, queues);
+  const kinds = servedKinds(registry, slots, options.kinds);
+  const served = checkHandlers(registry, kinds, handlers);
+  wholeNumber('heartbeatMs', heartbeatMs, 100, 600_000);
+  for (const kind of kinds) {
+    const { rescueAfterMs = jobDefaults.rescueAfterMs } = definition(registry, kind).options;
+    if (heartbeatMs * 2 <= rescueAfterMs) continue;
+    throw invalidOption(
+      'heartbeatMs',
+      `at most half of ${show(kind)}'s rescueAfterMs (${rescueAfterMs})`,
+      heartbeatMs,
+    );
+  }
+  return Object.freeze({
+    db,
+    table: tableName(tables.jobs),
+    slots,
+    kinds: served,
+    pollIntervalMs: wholeNumber('pollIntervalMs', pollIntervalMs, 10, 3_600_000),
+    heartbeatMs,
+    graceMs: wholeNumber('graceMs', graceMs, 0, 3_600_000),
+    log: checkLog(log),
+  });
+}
+
+function checkQueues(registry: AnyRegistry, queues: object): ReadonlyMap<string, number> {
+  const names = [...new Set(Object.values(registry.kinds).map((type) => type.$queue))];
+  if (typeof queues !== 'object' || queues === null || Object.keys(queues).length === 0) {
+    throw invalidOption('queues', 'an object of queue names with how many jobs run at once', queues);
+  }
+  const slots = new Map<string, number>();
+  for (const [queue, count] of Object.entries(queues)) {
+    if (!names.includes(queue)) {
+      throw new QueueError(
+        'UNKNOWN_QUEUE',
+        `No kind of the registry is on queue ${show(queue)}.${didYouMean(queue, names)} Known are: ${names.join(', ')}.`,
+        { data: { queue } },
+      );
+    }
+    slots.set(queue, wholeNumber(`queues[${show(queue)}]`, count, 1, 10_000));
+  }
+  return slots;
+}
+
+function servedKinds(
+  registry: AnyRegistry,
+  slots: ReadonlyMap<string, number>,
+  given: readonly string[] | undefined,
+): readonly string[] {
+  const onQueues = Object.keys(registry.kinds).filter((kind) => slots.has(definition(registry, kind).$queue));
+  if (given === undefined) return onQueues;
+  if (!Array.isArray(given) || given.length === 0)
+    throw invalidOption('kinds', 'a list of at least one kind', given);
+  for (const kind of given) {
+    if (onQueues.includes(kind)) continue;
+    throw new QueueError(
+      'UNKNOWN_KIND',
+      `\`kinds\` names ${show(kind)}, which is no kind on the queues served.${didYouMean(String(kind), onQueues)}`,
+      { data: { kind } },
+    );
+  }
+  return [...new Set(given)];
+}
+
+function checkHandlers(
+  registry: AnyRegistry,
+  kinds: readonly string[],
+  handlers: object,
+): ReadonlyMap<string, ServedKind> {
+  if (typeof handlers !== 'object' || handlers === null) {
+    throw invalidOption('handlers', 'an object of handlers by kind', handlers);
+  }
+  const given = new Map<string, unknown>(Object.entries(handlers));
+  for (const kind of given.keys()) {
+    if (kinds.includes(kind)) continue;
+    throw new QueueError(
+      'UNKNOWN_HANDLER',
+      `There is a handler for ${show(kind)}, which is no kind on the queues served.${didYouMean(kind, kinds)}`,
+      { data: { kind } },
+    );
+  }
+  return new Map(
+    kinds.map((kind) => {
+      const handler = given.get(kind);
+      if (handler === undefined) {
+        throw new QueueError(
+          'MISSING_HANDLER',
+          `There is no handler for ${show(kind)}, which is on a queue served.`,
+          {
+            data: { kind },
+          },
+        );
+      }
+      checkFunction(`handlers[${show(kind)}]`, handler);
+      const { timeoutMs = jobDefaults.timeoutMs, retry } = definition(registry, kind).options;
+      return [kind, { handler: handler as ServedKind['handler'], timeoutMs, retry }];
+    }),
+  );
+}
+
+function definition(registry: AnyRegistry, kind: string): JobType<unknown, unknown, string> {
+  const type = registry.kinds[kind];
+  if (type) return type;
+  throw new QueueError('UNKNOWN_KIND', `The registry has no kind ${show(kind)}.`, { data: { kind } });
+}
+
+function checkLog(log: Log | false): Log | undefined {
+  if (log === false) return undefined;
+  for (const level of ['info', 'warn', 'error'] as const) checkFunction(`log.${level}`, log?.[level]);
+  return log;
+}

@@ -1,0 +1,43 @@
+/** Which event the end of a run is, once the database has said what became of it. */
+import type { ClaimedJob } from '../sql/claim.js';
+import type { Finished } from '../sql/finish.js';
+import type { Outcome } from '../words/outcome.js';
+import type { Events, JobInfo } from './events.js';
+import type { Run } from './execute.js';
+
+/** `sent`: the same finish was sent before, and its answer was lost. */
+export function reportFinish(
+  events: Events,
+  run: Run,
+  outcome: Outcome,
+  answer: Finished,
+  sent: boolean,
+): void {
+  const job = jobInfo(run.job);
+  const { durationMs } = run;
+  if (answer.result === 'gone' && run.completing) return events.emit('completed', { job, durationMs });
+  if (answer.result !== 'done') {
+    if (sent) return events.emit('unknown', { job, move: outcome.move });
+    return events.emit('lost', { job, during: 'finish' });
+  }
+  const dueInMs = answer.dueInMs ?? 0;
+  switch (outcome.move) {
+    case 'complete':
+      return events.emit('completed', { job, durationMs });
+    case 'fail':
+      return answer.state === 'discarded'
+        ? events.emit('discarded', { job, error: outcome.error, durationMs })
+        : events.emit('failed', { job, error: outcome.error, retryInMs: dueInMs, durationMs });
+    case 'discard':
+      return events.emit('discarded', { job, error: outcome.error, durationMs });
+    case 'snooze':
+      return events.emit('snoozed', { job, dueInMs });
+    case 'release':
+      return events.emit('released', { job, started: outcome.started });
+  }
+}
+
+/** The part of a claimed job that events show: not the payload, which may hold what logs must not. */
+export function jobInfo({ id, queue, kind, attempt, maxAttempts, lockedBy }: ClaimedJob): JobInfo {
+  return { id, queue, kind, attempt, maxAttempts, lockedBy };
+}

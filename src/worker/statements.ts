@@ -1,0 +1,75 @@
+/**
+ * How a worker sends its statements: with a limit in time, at READ COMMITTED whatever the database's default is, and
+ * with a memory of how long all of them have gone well.
+ */
+import { withDeadline } from '../database/deadline.js';
+import type { Database, Executor } from '../database/executor.js';
+import { isRowFault } from '../database/sqlstate.js';
+import { sessionDefaults } from '../sql/session.js';
+
+export interface Statements {
+  /** Runs one of the functions of `sql/`. `late` gets the answer of one that came after its time limit. */
+  send<T>(statement: (db: Executor) => Promise<T>, late?: (value: T) => void): Promise<T>;
+  /** For how many ms every statement has succeeded, without a longer gap than is usual. */
+  unbrokenForMs(): number;
+}
+
+interface Limits {
+  /** How long a statement may take. */
+  readonly statementMs: number;
+  /** No statement for so long means that this process stood still, and that its own jobs may look dead. */
+  readonly gapMs: number;
+}
+
+export function createStatements(db: Database, limits: Limits): Statements {
+  let unbrokenSince: number | undefined;
+  let lastSuccess = 0;
+
+  function succeeded(): void {
+    const now = performance.now();
+    if (unbrokenSince === undefined || now - lastSuccess > limits.gapMs) unbrokenSince = now;
+    lastSuccess = now;
+  }
+
+  async function send<T>(statement: (db: Executor) => Promise<T>, late?: (value: T) => void): Promise<T> {
+    try {
+      const wrapped = await withDeadline(needsTransaction(), limits.statementMs);
+      const value = await withDeadline(
+        wrapped ? inReadCommitted(db, statement) : statement(db),
+        limits.statementMs,
+        late,
+      );
+      succeeded();
+      return value;
+    } catch (error) {
+      if (!isRowFault(error)) unbrokenSince = undefined;
+      throw error;
+    }
+  }
+
+  // Asked until it is answered once: a worker may start before its database does.
+  let known: boolean | undefined;
+  async function needsTransaction(): Promise<boolean> {
+    if (known === undefined) {
+      const { isolation, readOnly } = await sessionDefaults(db);
+      known = isolation !== 'read committed' || readOnly;
+    }
+    return known;
+  }
+
+  return {
+    send,
+    unbrokenForMs() {
+      const now = performance.now();
+      return unbrokenSince === undefined || now - lastSuccess > limits.gapMs ? 0 : now - unbrokenSince;
+    },
+  };
+}
+
+/** A bare claim under a serializable default fails most of the time, with 40001. */
+function inReadCommitted<T>(db: Database, statement: (db: Executor) => Promise<T>): Promise<T> {
+  return db.transaction((tx: Executor) => statement(tx), {
+    isolationLevel: 'read committed',
+    accessMode: 'read write',
+  });
+}

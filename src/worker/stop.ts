@@ -1,0 +1,56 @@
+/** How a worker stops: it lets jobs end, then gives back the rest, and never waits longer than it said. */
+import { QueueError } from '../words/errors.js';
+import { atMost, type Deadline } from './deadline.js';
+import type { Events } from './events.js';
+import type { Run } from './execute.js';
+import type { Finisher } from './finisher.js';
+import type { Loop } from './loop.js';
+import type { Upkeep } from './upkeep.js';
+
+/** How long handlers may take to react to the abort at the end of the grace, and the last writes to go through. */
+const reactMs = 500;
+const writeMs = 1_300;
+
+export interface Parts {
+  readonly events: Events;
+  readonly loop: Loop;
+  readonly upkeep: Upkeep;
+  readonly finisher: Finisher;
+  /** Runs whose handler is at work. */
+  readonly running: ReadonlySet<Run>;
+  /** Resolves when the loop has taken over its last claim. */
+  readonly claimed: Promise<void>;
+}
+
+/** Stops the parts in their order. Heartbeats go on to the end, so that nobody rescues what is still at work. */
+export async function stopParts(parts: Parts, grace: Deadline): Promise<void> {
+  const { events, loop, upkeep, finisher, running, claimed } = parts;
+  events.emit('stopping', { running: running.size });
+  loop.stop();
+  upkeep.stopRescuing();
+  await Promise.race([claimed.then(() => allOver(running)), grace.passed]);
+  grace.cancel();
+  await giveBack(running);
+  await atMost(
+    writeMs,
+    claimed.then(() => finisher.idle()),
+  );
+  const unwritten = finisher.close();
+  upkeep.stop();
+  events.emit('stopped', { unwritten });
+}
+
+async function giveBack(running: ReadonlySet<Run>): Promise<void> {
+  if (running.size === 0) return;
+  const reason = new QueueError('WORKER_STOPPED', 'The worker stops, and the time it gave its jobs is over.');
+  const release = { move: 'release', started: true } as const;
+  for (const run of running) run.abort(reason, release);
+  // A handler that reacts to its signal gets the time to clean up before another worker may start the job.
+  await atMost(reactMs, allOver(running));
+  for (const run of running) run.end(reason, release);
+  await allOver(running);
+}
+
+function allOver(running: ReadonlySet<Run>): Promise<unknown> {
+  return Promise.all([...running].map((run) => run.over));
+}

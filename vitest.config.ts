@@ -1,0 +1,34 @@
+/**
+ * The same tests on both generations of Drizzle: project `v0` has the root's drizzle-orm 0.45, project `v1` takes every
+ * import of drizzle-orm from test/v1. `vitest --project v0` runs one of them.
+ */
+import { fileURLToPath } from 'node:url';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import type { Generation } from './test/support/provided.js';
+
+const drizzleV1 = fileURLToPath(new URL('./test/v1/node_modules/drizzle-orm', import.meta.url));
+
+function project(generation: Generation, include: string[]): TestProjectInlineConfiguration {
+  return {
+    resolve: { alias: generation === 'v1' ? [{ find: /^drizzle-orm(?=\/|$)/, replacement: drizzleV1 }] : [] },
+    test: {
+      name: generation,
+      include,
+      exclude: ['**/node_modules/**', 'test/v1/**', 'test/bench/**'],
+      setupFiles: ['test/support/generation.ts'],
+      provide: { generation },
+      pool: 'forks',
+      testTimeout: 30_000,
+      hookTimeout: 60_000,
+    },
+  };
+}
+
+export default defineConfig({
+  test: {
+    // Of the root, not of the projects: one server for both.
+    globalSetup: ['test/support/global-setup.ts'],
+    maxWorkers: 2,
+    projects: [project('v0', ['test/**/*.test.ts']), project('v1', ['test/drivers/**/*.test.ts'])],
+  },
+});
