@@ -1,6 +1,7 @@
 /**
  * The same tests on both generations of Drizzle: project `v0` has the root's drizzle-orm 0.45, project `v1` takes every
- * import of drizzle-orm from test/v1. `vitest --project v0` runs one of them.
+ * import of drizzle-orm from test/v1. Project `package` tests the packed tarball in folders of its own.
+ * `vitest --project v0` runs one of them.
  */
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
@@ -8,13 +9,18 @@ import type { Generation } from './test/support/provided.js';
 
 const drizzleV1 = fileURLToPath(new URL('./test/v1/node_modules/drizzle-orm', import.meta.url));
 
-function project(generation: Generation, include: string[]): TestProjectInlineConfiguration {
+function project(
+  name: string,
+  generation: Generation,
+  include: string[],
+  exclude: string[] = [],
+): TestProjectInlineConfiguration {
   return {
     resolve: { alias: generation === 'v1' ? [{ find: /^drizzle-orm(?=\/|$)/, replacement: drizzleV1 }] : [] },
     test: {
-      name: generation,
+      name,
       include,
-      exclude: ['**/node_modules/**', 'test/v1/**', 'test/bench/**'],
+      exclude: ['**/node_modules/**', 'test/v1/**', 'test/bench/**', ...exclude],
       setupFiles: ['test/support/generation.ts'],
       provide: { generation },
       pool: 'forks',
@@ -29,6 +35,10 @@ export default defineConfig({
     // Of the root, not of the projects: one server for both.
     globalSetup: ['test/support/global-setup.ts'],
     maxWorkers: 2,
-    projects: [project('v0', ['test/**/*.test.ts']), project('v1', ['test/drivers/**/*.test.ts'])],
+    projects: [
+      project('v0', 'v0', ['test/**/*.test.ts'], ['test/package/**']),
+      project('v1', 'v1', ['test/drivers/**/*.test.ts']),
+      project('package', 'v0', ['test/package/**/*.test.ts']),
+    ],
   },
 });

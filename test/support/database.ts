@@ -20,10 +20,12 @@ export type TestDatabase = {
   drop(): Promise<void>;
 };
 
-export async function createDatabase(): Promise<TestDatabase> {
+/** A clone of the migrated template, or with `empty` a database without our tables. */
+export async function createDatabase({ empty = false } = {}): Promise<TestDatabase> {
   const { url: adminUrl, run } = inject('postgres');
   const name = cloneName(run, randomBytes(4).toString('hex'));
-  await asAdmin(adminUrl, (sql) => sql`create database ${sql(name)} template ${sql(templateName(run))}`);
+  const template = empty ? 'template0' : templateName(run);
+  await asAdmin(adminUrl, (sql) => sql`create database ${sql(name)} template ${sql(template)}`);
   return {
     name,
     url: withDatabase(adminUrl, name),

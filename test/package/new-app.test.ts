@@ -1,0 +1,150 @@
+/**
+ * A new app, typed in from the README alone, against the package as npm would publish it: in an empty folder, on each
+ * generation of Drizzle. It generates and runs its migration, places an order and works its job.
+ */
+import { execFile, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createDatabase, type TestDatabase } from '../support/database.js';
+import { readmeCode } from '../support/readme.js';
+import { until } from '../support/until.js';
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'drizzle-queue-app-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let tarball: string;
+beforeAll(async () => {
+  await run('npm', ['pack', '--pack-destination', folder], { cwd: root });
+  const [file] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
+  tarball = join(folder, file ?? 'no tarball');
+}, 120_000);
+
+describe.each([
+  { generation: 'drizzle-orm 0.45', manifest: join(root, 'package.json') },
+  { generation: 'drizzle-orm 1.0', manifest: join(root, 'test/v1/package.json') },
+])('on $generation', ({ generation, manifest }) => {
+  const app = join(folder, generation.replaceAll(' ', '-'));
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    database = await createDatabase({ empty: true });
+    for (const [file, code] of readmeCode().files) write(app, file, code);
+    write(app, 'types.ts', typedUses);
+    write(app, 'package.json', JSON.stringify(appManifest(tarball, manifest)));
+    write(app, 'tsconfig.json', JSON.stringify(appCompiler));
+    await run('npm', ['install', '--no-audit', '--no-fund'], { cwd: app });
+  }, 240_000);
+  afterAll(() => database?.drop());
+
+  const npx = (...args: string[]) => run('npx', args, { cwd: app, env: environment(database.url) });
+
+  test('it compiles, also when it emits declarations of its own', async () => {
+    await npx('tsc', '-p', '.');
+  });
+
+  test('drizzle-kit generates a migration with our table and finds nothing to do the second time', async () => {
+    await npx('drizzle-kit', 'generate');
+    const again = await npx('drizzle-kit', 'generate');
+    expect(again.stdout).toContain('No schema changes');
+    await npx('drizzle-kit', 'migrate');
+  });
+
+  test('the order and its job are committed, and the worker runs it', async () => {
+    const { stdout } = await npx('tsx', 'request.ts');
+    expect(stdout).toContain('placed order 1');
+
+    const worker = spawn(process.execPath, ['--import', 'tsx', 'worker.ts'], {
+      cwd: app,
+      env: environment(database.url),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let said = '';
+    worker.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    const exit = new Promise((resolve) => worker.once('exit', resolve));
+    try {
+      await until(() => said.includes('receipt for order 1, attempt 1'), { what: 'the receipt' });
+    } finally {
+      worker.kill('SIGTERM');
+    }
+    expect(await exit).toBe(0);
+  });
+
+  test('push finds nothing to change', async () => {
+    const { stdout } = await npx('drizzle-kit', 'push');
+    expect(stdout).toMatch(/no changes/i);
+  });
+});
+
+function write(app: string, file: string, text: string): void {
+  mkdirSync(dirname(join(app, file)), { recursive: true });
+  writeFileSync(join(app, file), text);
+}
+
+/** What `npm install` of the quick start gives, with the versions this repository is tested on. */
+function appManifest(drizzleQueue: string, drizzleManifest: string) {
+  const drizzle = versions(drizzleManifest);
+  const ours = versions(join(root, 'package.json'));
+  return {
+    name: 'app',
+    private: true,
+    type: 'module',
+    dependencies: {
+      'drizzle-orm': drizzle['drizzle-orm'],
+      'drizzle-queue': `file:${drizzleQueue}`,
+      postgres: ours['postgres'],
+    },
+    devDependencies: {
+      '@types/node': ours['@types/node'],
+      'drizzle-kit': drizzle['drizzle-kit'],
+      tsx: ours['tsx'],
+      typescript: ours['typescript'],
+    },
+  };
+}
+
+function versions(manifest: string): { [name: string]: string } {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(manifest, 'utf8'));
+  return { ...dependencies, ...devDependencies };
+}
+
+/** Unused expectations are errors, so these fail when the tables' types have silently become `any`. */
+const typedUses = `
+import { eq } from 'drizzle-orm';
+import { jobs } from './db/schema.js';
+import { queue } from './jobs.js';
+
+type Row = typeof jobs.$inferSelect;
+export const attempts = (row: Row): number => row.attempts;
+// @ts-expect-error there is no such state
+export const state: Row['state'] = 'nope';
+// @ts-expect-error there is no such column
+export type Nope = Row['nope'];
+export const ofKind = eq(queue.tables.jobs.kind, 'sendReceipt');
+// @ts-expect-error there is no such kind
+export const ofNoKind = eq(queue.tables.jobs.kind, 'sendReciept');
+`;
+
+/** Declarations of its own, because a type that cannot be named from outside fails only there. */
+const appCompiler = {
+  compilerOptions: {
+    strict: true,
+    target: 'es2022',
+    module: 'nodenext',
+    types: ['node'],
+    skipLibCheck: true,
+    declaration: true,
+    outDir: 'out',
+  },
+  include: ['*.ts', 'db/*.ts'],
+};
+
+function environment(url: string) {
+  return { ...process.env, DATABASE_URL: url, NODE_ENV: '' };
+}
