@@ -5,40 +5,24 @@
  * so `tables.d.ts` becomes a switch between `tables.v0.d.ts` and `tables.v1.d.ts`. Nothing else names a Drizzle type.
  */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const root = import.meta.dirname;
-const dist = join(root, 'dist');
-const tables = (suffix) => join(dist, 'database', `tables${suffix}.d.ts`);
+mkdirSync(join(root, '.tmp'), { recursive: true });
+const work = mkdtempSync(join(root, '.tmp/build-'));
+const [made, v1] = [join(work, 'dist'), join(work, 'v1')];
+const tables = (suffix) => join(made, 'database', `tables${suffix}.d.ts`);
 
 const compiler = join(createRequire(import.meta.url).resolve('typescript/package.json'), '../bin/tsc');
 const tsc = (...args) => execFileSync(process.execPath, [compiler, ...args], { cwd: root, stdio: 'inherit' });
 
-rmSync(dist, { recursive: true, force: true });
-tsc('-p', 'tsconfig.build.json');
+tsc('-p', 'tsconfig.build.json', '--outDir', made);
 renameSync(tables(''), tables('.v0'));
-
-const v1 = mkdtempSync(join(tmpdir(), 'drizzle-queue-v1-'));
-try {
-  tsc(
-    '-p',
-    'tsconfig.v1.json',
-    '--noEmit',
-    'false',
-    '--emitDeclarationOnly',
-    '--declaration',
-    '--rootDir',
-    'src',
-    '--outDir',
-    v1,
-  );
-  copyFileSync(join(v1, 'database', 'tables.d.ts'), tables('.v1'));
-} finally {
-  rmSync(v1, { recursive: true, force: true });
-}
+// biome-ignore format: one option with its value after the other
+tsc('-p', 'tsconfig.v1.json', '--noEmit', 'false', '--emitDeclarationOnly', '--declaration', '--rootDir', 'src', '--outDir', v1);
+copyFileSync(join(v1, 'database', 'tables.d.ts'), tables('.v1'));
 
 writeFileSync(
   tables(''),
@@ -58,3 +42,8 @@ export declare const queueTables: IsV1 extends true ? typeof v1.queueTables : ty
 export declare const jobs: IsV1 extends true ? typeof v1.jobs : typeof v0.jobs;
 `,
 );
+
+// Moved there when complete: what runs from dist/ at this moment misses it for an instant at most.
+rmSync(join(root, 'dist'), { recursive: true, force: true });
+renameSync(made, join(root, 'dist'));
+rmSync(work, { recursive: true, force: true });

@@ -23,7 +23,10 @@ import type { AnyRows, JobError, RowTypes, StoredPayload } from '../words/row-ty
 import { states } from '../words/states.js';
 
 type Kind<R extends RowTypes> = keyof R['kinds'] & string;
-type Payload<R extends RowTypes> = StoredPayload<R['kinds'][keyof R['kinds']]['$payload']>;
+// Kind by kind: of the union of all payloads, the `void` of a kind without one would not be replaced.
+type Payload<R extends RowTypes> = {
+  [K in keyof R['kinds']]: StoredPayload<R['kinds'][K]['$payload']>;
+}[keyof R['kinds']];
 
 function jobsTable<R extends RowTypes>(table: PgTableFn<string | undefined>) {
   const time = (name: string) => timestamp(name, { withTimezone: true });

@@ -1,4 +1,5 @@
 /** `createQueue`: the typed surface over the statements of `sql/` for those who enqueue. */
+import { type AnyQueueTables, checkTables } from '../database/any-tables.js';
 import {
   assertExecutor,
   assertTransaction,
@@ -83,7 +84,7 @@ export interface QueueOptions {
    */
   readonly requireTransaction?: boolean | undefined;
   /** What `queueTables({ schema })` gave. @default the tables of `drizzle-queue/schema` */
-  readonly tables?: QueueTables | undefined;
+  readonly tables?: AnyQueueTables | undefined;
   /**
    * The largest payload, in bytes of JSON: from 2 to 100000000.
    * @default 1_048_576
@@ -113,7 +114,10 @@ export function createQueue<Kinds extends JobTypes>(
     throw invalidOption('registry', 'what defineJobs(…) gave', registry);
   const { requireTransaction = false, tables = { jobs }, maxPayloadBytes = 1_048_576 } = options;
   wholeNumber('maxPayloadBytes', maxPayloadBytes, 2, 100_000_000);
-  const table = tableName(tables.jobs);
+  if (typeof requireTransaction !== 'boolean') {
+    throw invalidOption('requireTransaction', 'true or false', requireTransaction);
+  }
+  const table = tableName(checkTables(tables).jobs);
   const assertUsable = (tx: unknown): void =>
     requireTransaction
       ? assertTransaction(tx, 'This queue was made with `requireTransaction: true`.')
@@ -133,7 +137,8 @@ export function createQueue<Kinds extends JobTypes>(
     async enqueueMany(tx: Executor, list: readonly unknown[]) {
       assertUsable(tx);
       if (!Array.isArray(list)) throw invalidOption('list', 'an array of { kind, payload }', list);
-      const newJobs = list.map((item, index) => newJobOf(registry, item, index, maxPayloadBytes));
+      // Array.from, because map would pass over holes.
+      const newJobs = Array.from(list, (item, index) => newJobOf(registry, item, index, maxPayloadBytes));
       return insertAll(tx, [...batches(newJobs)], (part, batch) => enqueueMany(part, table, batch));
     },
   });

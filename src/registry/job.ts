@@ -32,7 +32,7 @@ export interface JobOptions<Payload> {
   /**
    * What to do after a failed attempt: ms until the next, `false` to discard the job at once, `undefined` for the
    * usual backoff of `min(2^attempt, 3600) s × random(0.5, 1)`. `attempt` is 1 for the first. When it throws, or
-   * answers with anything else, the usual backoff is taken.
+   * answers with anything else, the usual backoff is taken. A rescued job always takes the usual one.
    */
   readonly retry?:
     | ((error: unknown, attempt: number, payload: Payload) => number | false | undefined)

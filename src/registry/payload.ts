@@ -79,8 +79,17 @@ function checkText(text: string, { path }: Walk): void {
 
 function checkObject(value: object, walk: Walk): void {
   if (walk.above.has(value)) throw new Refusal(walk.path, 'contains itself, which JSON cannot carry');
-  if (walk.path.length > deepest)
+  if (walk.path.length >= deepest)
     throw new Refusal(walk.path.slice(0, 5), `is nested more than ${deepest} deep`);
+  if (!Array.isArray(value) && !isPlain(value)) {
+    throw new Refusal(
+      walk.path,
+      `is ${show(value)}, which JSON would change: use plain objects, ISO text for times`,
+    );
+  }
+  if ('toJSON' in value && typeof value.toJSON === 'function') {
+    throw new Refusal(walk.path, 'has a toJSON method, whose answer would be stored unchecked');
+  }
   walk.above.add(value);
   if (Array.isArray(value)) {
     // An index loop: forEach would skip the holes, which JSON turns into null.
@@ -92,12 +101,6 @@ function checkObject(value: object, walk: Walk): void {
 }
 
 function checkFields(value: object, walk: Walk): void {
-  if (!isPlain(value)) {
-    throw new Refusal(
-      walk.path,
-      `is ${show(value)}, which JSON would change: use plain objects, ISO text for times`,
-    );
-  }
   if (
     Object.getOwnPropertySymbols(value).some((key) => Object.prototype.propertyIsEnumerable.call(value, key))
   ) {

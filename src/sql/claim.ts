@@ -99,7 +99,7 @@ claimed as (
          locked_by    = ${lockedBy},
          heartbeat_at = clock_timestamp(),
          started_at   = clock_timestamp(),
-         attempts     = job.attempts + 1
+         attempts     = least(job.attempts, 2147483646) + 1  -- one row out of range would fail the claim of all
   where  job.id = any(array(select next.id from next))  -- an array: as a join it reads the whole table after analyze
   returning job.id, job.queue, job.kind, job.payload, job.attempts, job.max_attempts, job.priority, job.run_at
 )

@@ -52,12 +52,13 @@ mine as materialized (  -- locks first, in id order and without waiting: no dead
   select job.id, job.locked_by, job.attempts, job.max_attempts
   from   ${jobs} as job
   where  job.id = any(array(select asked.id from asked)) and job.state = 'running'
-    and  exists (select 1 from asked where asked.id = job.id and asked.locked_by = job.locked_by)
+    -- coalesce makes it one hash table: as a join it may go through the whole list for each job
+    and  coalesce((job.id, job.locked_by) in (select asked.id, asked.locked_by from asked), false)
   order  by job.id
   for update skip locked
 ),
 ending as materialized (
-  select mine.id,
+  select mine.id,  -- null where the run does not have the job
          asked.move, asked.error, asked.brief, asked.run_at, asked.delay_ms,
          case
            when asked.move = 'discard'                                            then 'discarded'
@@ -70,8 +71,8 @@ ending as materialized (
            when asked.move = 'snooze' or (asked.move = 'release' and not asked.started) then greatest(mine.attempts - 1, 0)
            else mine.attempts
          end as attempts
-  from   mine
-  join   asked using (id, locked_by)
+  from   asked  -- a left join, for the planner's estimate: an inner one looks like one row, and moved would be a nested loop
+  left   join mine using (id, locked_by)
 ),
 completed as (
   delete from ${jobs} as job
@@ -96,7 +97,9 @@ moved as (
   from   ending
   where  job.id = ending.id
     and  job.id = any(array(select ending.id from ending where ending.move <> 'complete'))
-  returning job.id, job.state, extract(epoch from job.run_at - clock_timestamp())::float8 * 1000 as due_in_ms
+  returning job.id, job.state,
+            -- seconds, then the difference: Postgres before 17 cannot subtract from a run_at that is infinite
+            (extract(epoch from job.run_at)::float8 - extract(epoch from clock_timestamp())::float8) * 1000 as due_in_ms
 )
 select asked.id,
        asked.locked_by,

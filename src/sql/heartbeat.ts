@@ -39,7 +39,8 @@ mine as materialized (  -- locks first, in id order and without waiting: no dead
   select job.id, job.locked_by
   from   ${jobs} as job
   where  job.id = any(${ids}) and job.state = 'running'
-    and  exists (select 1 from asked where asked.id = job.id and asked.locked_by = job.locked_by)
+    -- coalesce makes it one hash table: as a join it may go through the whole list for each job
+    and  coalesce((job.id, job.locked_by) in (select asked.id, asked.locked_by from asked), false)
   order  by job.id
   for no key update skip locked
 ),

@@ -21,8 +21,13 @@ export interface RescuedJob {
 /**
  * Rescues up to {@link largestRescue} dead jobs of every queue and kind: the row's own limit decides, not what this
  * worker's registry knows. Never waits for a row lock; several rescuers at once share the work.
+ *
+ * @param notAfterS Does nothing when the database's clock (see `databaseTimeS`) is past this. A statement that waits
+ * in a driver or a network through an outage would arrive before the heartbeats of workers that live.
  */
-export async function rescue(db: Executor, jobs: TableName): Promise<RescuedJob[]> {
+export async function rescue(db: Executor, jobs: TableName, notAfterS?: number): Promise<RescuedJob[]> {
+  const inTime =
+    notAfterS === undefined ? sql`true` : sql`clock_timestamp() < to_timestamp(${notAfterS}::float8)`;
   const why = sql`'rescued: no heartbeat for more than ' || job.timeout_s || ' s from ' || job.locked_by`;
   const result = await rows(
     db,
@@ -33,22 +38,27 @@ with dead as materialized (  -- the row lock and the test of its heartbeat belon
   where  job.state = 'running'
     -- After an outage every heartbeat is old, though the workers live: time counts from the server's start.
     and  greatest(job.heartbeat_at, pg_postmaster_start_time()) < clock_timestamp() - job.timeout_s * interval '1 second'
+    and  ${inTime}
   order  by job.id
   limit  ${sql.raw(String(largestRescue))}
   for update skip locked
+),
+rescued as (
+  update ${jobs} as job
+  set    state        = case when job.attempts >= job.max_attempts then 'discarded' else 'available' end,
+         finished_at  = case when job.attempts >= job.max_attempts then clock_timestamp() end,
+         run_at       = clock_timestamp() + ${usualBackoff(sql`job.attempts`)},
+         locked_by    = null,
+         heartbeat_at = null,
+         started_at   = null,
+         last_error   = ${why},
+         errors       = ${loggedErrors(why)}
+  where  job.id = any(array(select dead.id from dead))  -- joined with dead it would be a nested loop over both
+  returning job.id, job.queue, job.kind, job.state
 )
-update ${jobs} as job
-set    state        = case when job.attempts >= job.max_attempts then 'discarded' else 'available' end,
-       finished_at  = case when job.attempts >= job.max_attempts then clock_timestamp() end,
-       run_at       = clock_timestamp() + ${usualBackoff(sql`job.attempts`)},
-       locked_by    = null,
-       heartbeat_at = null,
-       started_at   = null,
-       last_error   = ${why},
-       errors       = ${loggedErrors(why)}
-from   dead
-where  job.id = dead.id and job.id = any(array(select dead.id from dead))
-returning job.id, job.queue, job.kind, job.state, dead.locked_by`,
+select rescued.id, rescued.queue, rescued.kind, rescued.state, dead.locked_by
+from   rescued
+join   dead using (id)`,
   );
   return result.map((row) => ({
     id: numberOf(row['id']),

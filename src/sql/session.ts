@@ -1,7 +1,7 @@
-/** What the database does by default with a statement that says nothing. */
+/** What a connection tells of its database: the defaults of statements that say nothing, and the time. */
 import { sql } from 'drizzle-orm';
 import type { Executor } from '../database/executor.js';
-import { rows } from '../database/rows.js';
+import { numberOf, rows } from '../database/rows.js';
 
 export interface SessionDefaults {
   readonly isolation: string;
@@ -17,4 +17,10 @@ select current_setting('default_transaction_isolation') as isolation,
        current_setting('default_transaction_read_only') as read_only`,
   );
   return { isolation: String(row?.['isolation']), readOnly: row?.['read_only'] === 'on' };
+}
+
+/** The database's clock, in seconds since 1970. */
+export async function databaseTimeS(db: Executor): Promise<number> {
+  const [row] = await rows(db, sql`select extract(epoch from clock_timestamp())::float8 as now`);
+  return numberOf(row?.['now']);
 }

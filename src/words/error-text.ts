@@ -30,7 +30,11 @@ export function errorText(thrown: unknown, limit: number = errorTextLimit): stri
 
 /** The error's name and message alone, in one short piece. */
 export function errorBrief(thrown: unknown): string {
-  return clean(headline(thrown, errorBriefLimit), errorBriefLimit);
+  const message = read(thrown, 'message');
+  // Drizzle's message is the whole query; what the driver said is in the cause.
+  const cause =
+    typeof message === 'string' && message.startsWith('Failed query') ? read(thrown, 'cause') : undefined;
+  return clean(headline(cause ?? thrown, errorBriefLimit), errorBriefLimit);
 }
 
 /** Text without NUL and lone surrogates, cut to `limit` characters without splitting one. */
@@ -47,17 +51,20 @@ function describe(error: unknown, limit: number): string {
   const stack = read(error, 'stack');
   const head = headline(error, limit);
   if (typeof stack !== 'string' || stack === '') return head;
-  const start = stack.slice(0, limit);
+  const start = stack.slice(0, limit + 1);
   // V8's stack begins with name and message as they were when the error was made; a later message is put in front.
   return start.startsWith(head.slice(0, start.length)) ? start : `${head}\n${start}`;
 }
 
+// A character more than the limit: `clean` then sees that something is missing, and says so.
 function headline(error: unknown, limit: number): string {
   if (typeof error !== 'object' || error === null) {
-    return typeof error === 'string' ? error.slice(0, limit) || 'an empty string was thrown' : show(error);
+    return typeof error === 'string'
+      ? error.slice(0, limit + 1) || 'an empty string was thrown'
+      : show(error);
   }
   const [name, message] = [read(error, 'name'), read(error, 'message')];
-  const said = typeof message === 'string' ? message.slice(0, limit) : '';
+  const said = typeof message === 'string' ? message.slice(0, limit + 1) : '';
   const called = typeof name === 'string' ? name.slice(0, 200) : '';
   if (called && said) return `${called}: ${said}`;
   return called || said || `${show(error)} was thrown`;

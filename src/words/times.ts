@@ -12,7 +12,7 @@ const isoWithZone = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]
 
 /** An instant as ISO text in UTC. Text without a zone is refused: it would mean another time on every machine. */
 export function checkRunAt(option: string, given: unknown): string {
-  if (given instanceof Date || (typeof given === 'string' && isoWithZone.test(given))) {
+  if (given instanceof Date || (typeof given === 'string' && isoWithZone.test(given) && dayExists(given))) {
     const time = new Date(given);
     const year = time.getUTCFullYear(); // NaN for an invalid Date, which fails both comparisons
     if (year >= 1 && year <= 9999) return time.toISOString();
@@ -22,4 +22,10 @@ export function checkRunAt(option: string, given: unknown): string {
     'a Date or ISO text with a zone, such as 2027-01-01T08:00:00Z, in the years 1 to 9999',
     given,
   );
+}
+
+/** JavaScript takes the 30th of February for the 2nd of March. */
+function dayExists(iso: string): boolean {
+  const day = new Date(`${iso.slice(0, 10)}T00:00:00Z`);
+  return day.getUTCDate() === Number(iso.slice(8, 10));
 }

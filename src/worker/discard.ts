@@ -8,5 +8,15 @@ export class Discard extends Error {
   constructor(reason: string, options?: { readonly cause?: unknown }) {
     super(reason, options);
     this.name = 'Discard';
+    delete this.stack; // a decision, not a fault: the job's last error is the reason alone
+  }
+}
+
+/** Whether this was thrown to discard the job. Never throws, as `instanceof` does for a revoked Proxy. */
+export function isDiscard(thrown: unknown): thrown is Discard {
+  try {
+    return thrown instanceof Discard;
+  } catch {
+    return false;
   }
 }

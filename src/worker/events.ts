@@ -51,6 +51,7 @@ export interface WorkerEvents {
 
 export type Activity = 'claim' | 'heartbeat' | 'finish' | 'rescue' | 'release' | 'connection' | 'listener';
 
+/** A promise it returns is not waited for, also not by `stop()`; its rejection is an `error` event. */
 export type Listener<Name extends keyof WorkerEvents> = (event: WorkerEvents[Name]) => void;
 
 export interface Events {

@@ -13,7 +13,7 @@ import { checkKeys } from '../words/checks.js';
 import { invalidOption, QueueError } from '../words/errors.js';
 import type { Outcome, When } from '../words/outcome.js';
 import { checkDelay, checkRunAt } from '../words/times.js';
-import { Discard } from './discard.js';
+import { Discard, isDiscard } from './discard.js';
 import type { ServedKind } from './options.js';
 
 /** A run of a job, from its claim until its end is written. */
@@ -111,6 +111,7 @@ export function execute(job: ClaimedJob, kind: ServedKind, table: TableName): Ru
     queue: job.queue,
     attempt: job.attempt,
     maxAttempts: job.maxAttempts,
+    lockedBy: job.lockedBy,
     signal: controller.signal,
     snooze(when) {
       record({ move: 'snooze', when: whenOf(when) });
@@ -161,7 +162,7 @@ function rolledBack(job: ClaimedJob): Outcome {
 }
 
 function failed(error: unknown, job: ClaimedJob, { retry }: ServedKind): Outcome {
-  if (error instanceof Discard) return { move: 'discard', error };
+  if (isDiscard(error)) return { move: 'discard', error };
   let answer: unknown;
   try {
     answer = retry?.(error, job.attempt, job.payload);

@@ -43,10 +43,8 @@ function named({ kind, id, attempt, maxAttempts }: JobInfo): string {
   return `${printable(kind)} ${id} (attempt ${attempt} of ${maxAttempts})`;
 }
 
-/** Drizzle's message is the whole query; what the driver said is in the cause. */
 function line(error: unknown): string {
-  const cause = error instanceof Error && error.message.startsWith('Failed query') ? error.cause : undefined;
-  return printable(errorBrief(cause ?? error));
+  return printable(errorBrief(error));
 }
 
 /** Text from rows and errors on one line, without what a terminal would obey. */

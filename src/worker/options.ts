@@ -1,7 +1,8 @@
 /** A worker's options, checked once and frozen. */
+import { type AnyQueueTables, checkTables } from '../database/any-tables.js';
 import { assertExecutor, type Database, isTransaction } from '../database/executor.js';
 import { type TableName, tableName } from '../database/table-name.js';
-import { jobs, type QueueTables } from '../database/tables.js';
+import { jobs } from '../database/tables.js';
 import type { Handlers, JobContext, KindsOn } from '../registry/handlers.js';
 import type { JobType } from '../registry/job.js';
 import { jobDefaults } from '../registry/job-options.js';
@@ -25,7 +26,7 @@ export interface WorkerOptions<
   /** Serve only these kinds; others are left for other workers. @default all kinds on the queues */
   readonly kinds?: readonly Kind[] | undefined;
   /** What `queueTables({ schema })` gave. @default the tables of `drizzle-queue/schema` */
-  readonly tables?: QueueTables | undefined;
+  readonly tables?: AnyQueueTables | undefined;
   /** The longest time between two looks for jobs while there are none, in ms: from 10 to 3600000. @default 1_000 */
   readonly pollIntervalMs?: number | undefined;
   /**
@@ -110,7 +111,7 @@ export function checkWorkerOptions<
   }
   return Object.freeze({
     db,
-    table: tableName(tables.jobs),
+    table: tableName(checkTables(tables).jobs),
     slots,
     kinds: served,
     pollIntervalMs: wholeNumber('pollIntervalMs', pollIntervalMs, 10, 3_600_000),

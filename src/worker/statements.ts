@@ -4,7 +4,7 @@
  */
 import { withDeadline } from '../database/deadline.js';
 import type { Database, Executor } from '../database/executor.js';
-import { isRowFault } from '../database/sqlstate.js';
+import { isRowFault, sqlState } from '../database/sqlstate.js';
 import { sessionDefaults } from '../sql/session.js';
 
 export interface Statements {
@@ -21,6 +21,9 @@ interface Limits {
   readonly gapMs: number;
 }
 
+const readOnlyTransaction = '25006';
+const serializationFailure = '40001';
+
 export function createStatements(db: Database, limits: Limits): Statements {
   let unbrokenSince: number | undefined;
   let lastSuccess = 0;
@@ -33,28 +36,35 @@ export function createStatements(db: Database, limits: Limits): Statements {
 
   async function send<T>(statement: (db: Executor) => Promise<T>, late?: (value: T) => void): Promise<T> {
     try {
-      const wrapped = await withDeadline(needsTransaction(), limits.statementMs);
+      const transaction = await withDeadline(needsTransaction(), limits.statementMs);
       const value = await withDeadline(
-        wrapped ? inReadCommitted(db, statement) : statement(db),
+        transaction ? inReadCommitted(db, statement) : statement(db),
         limits.statementMs,
         late,
       );
       succeeded();
       return value;
     } catch (error) {
-      if (!isRowFault(error)) unbrokenSince = undefined;
+      failed(error);
       throw error;
     }
   }
 
   // Asked until it is answered once: a worker may start before its database does.
-  let known: boolean | undefined;
+  let wrapped: boolean | undefined;
   async function needsTransaction(): Promise<boolean> {
-    if (known === undefined) {
+    if (wrapped === undefined) {
       const { isolation, readOnly } = await sessionDefaults(db);
-      known = isolation !== 'read committed' || readOnly;
+      wrapped = isolation !== 'read committed' || readOnly;
     }
-    return known;
+    return wrapped;
+  }
+
+  /** The defaults can change while we run; a pool keeps connections from before and after. */
+  function failed(error: unknown): void {
+    const state = sqlState(error);
+    if (state === readOnlyTransaction || state === serializationFailure) wrapped = true;
+    if (!isRowFault(error)) unbrokenSince = undefined;
   }
 
   return {

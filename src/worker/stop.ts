@@ -28,7 +28,9 @@ export async function stopParts(parts: Parts, grace: Deadline): Promise<void> {
   events.emit('stopping', { running: running.size });
   loop.stop();
   upkeep.stopRescuing();
-  await Promise.race([claimed.then(() => allOver(running)), grace.passed]);
+  // The grace is for the ends as well: a database that is away for a moment must not cost the jobs that are done.
+  const done = claimed.then(() => allOver(running)).then(() => finisher.idle());
+  await Promise.race([done, grace.passed]);
   grace.cancel();
   await giveBack(running);
   await atMost(

@@ -6,6 +6,7 @@
 import type { TableName } from '../database/table-name.js';
 import { heartbeat } from '../sql/heartbeat.js';
 import { largestRescue, rescue } from '../sql/rescue.js';
+import { databaseTimeS } from '../sql/session.js';
 import type { ClaimedId } from '../words/outcome.js';
 import { createAlarm } from './alarm.js';
 import type { Events } from './events.js';
@@ -50,12 +51,14 @@ export function createUpkeep(
   }
 
   async function rescueAll(): Promise<void> {
-    // After an outage everybody's heartbeats are old: live workers get the time to renew theirs first.
+    const notAfterS = (await statements.send(databaseTimeS)) + heartbeatMs / 1_000;
+    // After an outage everybody's heartbeats are old: live workers get the time to renew theirs first. Looked at after
+    // the statement above, which may have waited in the driver until the outage was over.
     if (statements.unbrokenForMs() < 2 * heartbeatMs) return;
     const until = performance.now() + heartbeatMs / 2; // own heartbeats must not wait for a long list of the dead
     let found = largestRescue;
     while (found === largestRescue && rescuing && performance.now() < until) {
-      const rescued = await statements.send((db) => rescue(db, table));
+      const rescued = await statements.send((db) => rescue(db, table, notAfterS));
       for (const job of rescued) events.emit('rescued', job);
       found = rescued.length;
     }
