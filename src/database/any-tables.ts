@@ -1,15 +1,16 @@
 /**
- * The tables as an option takes them, whatever registry types their rows. Apart from the tables, whose declarations
- * exist twice.
+ * The tables as an option takes them, whatever registry types their rows. By a few of their columns: Drizzle 1.0's
+ * tables are invariant in their rows, so no tables type takes them all.
  */
 import { is } from 'drizzle-orm';
 import { PgTable } from 'drizzle-orm/pg-core';
 import { invalidOption } from '../words/errors.js';
 import type { QueueTables } from './tables.js';
 
-// Drizzle 1.0's tables are invariant in their rows, so no other type argument takes them all.
-// biome-ignore lint/suspicious/noExplicitAny: see above
-export type AnyQueueTables = QueueTables<any>;
+/** What `queueTables(…)` gives. */
+export interface AnyQueueTables {
+  readonly jobs: { readonly [Column in 'id' | 'kind' | 'payload' | 'state' | 'lockedBy']: object };
+}
 
 /** The tables, or `INVALID_OPTION`. */
 export function checkTables(given: unknown): QueueTables {

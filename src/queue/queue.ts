@@ -9,7 +9,7 @@ import {
 } from '../database/executor.js';
 import { tableName } from '../database/table-name.js';
 import { jobs, type QueueTables } from '../database/tables.js';
-import type { AnyRegistry, JobTypes, Registry } from '../registry/registry.js';
+import { type AnyRegistry, assertRegistry, type JobTypes, type Registry } from '../registry/registry.js';
 import { enqueue, type NewJob } from '../sql/enqueue.js';
 import { enqueueMany } from '../sql/enqueue-many.js';
 import { checkKeys, wholeNumber } from '../words/checks.js';
@@ -76,6 +76,7 @@ export interface Queue<R extends AnyRegistry, Tx = Executor> {
   ): Promise<Enqueued[]>;
 }
 
+/** What {@link createQueue} takes besides the registry. */
 export interface QueueOptions {
   /**
    * Take only the `tx` of `db.transaction(async (tx) => …)`, by type and at run time, so that nobody enqueues beside
@@ -110,8 +111,7 @@ export function createQueue<Kinds extends JobTypes>(
   options: QueueOptions = {},
 ): Queue<Registry<Kinds>> {
   checkKeys('createQueue(…)', options, ['requireTransaction', 'tables', 'maxPayloadBytes']);
-  if (typeof registry?.kinds !== 'object')
-    throw invalidOption('registry', 'what defineJobs(…) gave', registry);
+  assertRegistry(registry);
   const { requireTransaction = false, tables = { jobs }, maxPayloadBytes = 1_048_576 } = options;
   wholeNumber('maxPayloadBytes', maxPayloadBytes, 2, 100_000_000);
   if (typeof requireTransaction !== 'boolean') {

@@ -62,4 +62,13 @@ type Element<E> = unknown extends E
     : Json<E>;
 
 /** The bound of payloads and results. Symbol keys are brands, which exist in types alone. */
-export type JsonObject<T> = { [K in keyof T]: K extends symbol ? T[K] : Json<T[K]> };
+export type JsonObject<T> = {
+  [K in keyof T]: HasPrivate<T> extends true
+    ? 'an object with private members is not JSON: use an interface'
+    : K extends symbol
+      ? T[K]
+      : Json<T[K]>;
+};
+
+/** `keyof` does not see private members, so a copy of what it sees lacks them and is not the same type. */
+type HasPrivate<T> = { [K in keyof T]: T[K] } extends T ? false : true;

@@ -44,6 +44,19 @@ export function defineJobs<const Kinds extends JobTypes>(kinds: Kinds): Registry
   return Object.freeze({ kinds: Object.freeze({ ...kinds }) });
 }
 
+/** Throws unless this is what {@link defineJobs} gives. By shape: a bundler may make two copies of this module. */
+export function assertRegistry(given: unknown): asserts given is AnyRegistry {
+  const kinds: unknown =
+    typeof given === 'object' && given !== null && 'kinds' in given ? given.kinds : undefined;
+  if (typeof kinds === 'object' && kinds !== null && Object.values(kinds).every(looksLikeJobType)) return;
+  throw invalidOption('registry', 'what defineJobs(…) gave', given);
+}
+
+function looksLikeJobType(type: unknown): boolean {
+  if (typeof type !== 'object' || type === null || !('$queue' in type) || !('options' in type)) return false;
+  return typeof type.$queue === 'string' && typeof type.options === 'object' && type.options !== null;
+}
+
 /** The definition of a kind, or `UNKNOWN_KIND`. Names such as `constructor` are not found by accident. */
 export function kindOf(registry: AnyRegistry, kind: unknown): JobType<unknown, unknown, string> {
   if (typeof kind === 'string' && Object.hasOwn(registry.kinds, kind)) {

@@ -53,11 +53,11 @@ export function invalidOption(option: string, expected: string, given: unknown):
 export function show(value: unknown): string {
   switch (typeof value) {
     case 'string':
-      return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value);
+      return JSON.stringify(clip(value));
     case 'bigint':
-      return `${value}n`;
+      return clip(`${value}n`);
     case 'symbol':
-      return value.toString();
+      return clip(value.toString()).toWellFormed();
     case 'function':
       return 'a function';
     case 'object':
@@ -71,10 +71,16 @@ function showObject(value: object): string {
   try {
     if (Array.isArray(value)) return `an array of ${value.length}`;
     const name: unknown = Object.getPrototypeOf(value)?.constructor?.name;
-    return typeof name === 'string' && name !== '' && name !== 'Object' ? `a ${name}` : 'an object';
+    return typeof name === 'string' && name !== '' && name !== 'Object'
+      ? `a ${clip(name).toWellFormed()}`
+      : 'an object';
   } catch {
     return 'an object'; // a revoked Proxy throws at every touch
   }
+}
+
+function clip(text: string): string {
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 
 /** ` Did you mean "x"?` when one of the names is close to what was given, else nothing. */

@@ -1,4 +1,5 @@
 /** Checks of the times a job may be given. */
+import { types } from 'node:util';
 import { longestDelayMs } from './backoff.js';
 import { invalidOption } from './errors.js';
 
@@ -12,7 +13,8 @@ const isoWithZone = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]
 
 /** An instant as ISO text in UTC. Text without a zone is refused: it would mean another time on every machine. */
 export function checkRunAt(option: string, given: unknown): string {
-  if (given instanceof Date || (typeof given === 'string' && isoWithZone.test(given) && dayExists(given))) {
+  // Not instanceof, which throws for a revoked Proxy and does not know the Date of another realm.
+  if (types.isDate(given) || (typeof given === 'string' && isoWithZone.test(given) && dayExists(given))) {
     const time = new Date(given);
     const year = time.getUTCFullYear(); // NaN for an invalid Date, which fails both comparisons
     if (year >= 1 && year <= 9999) return time.toISOString();

@@ -49,6 +49,7 @@ export interface WorkerEvents {
   stopped: { readonly unwritten: number };
 }
 
+/** What was done when an error came. */
 export type Activity = 'claim' | 'heartbeat' | 'finish' | 'rescue' | 'release' | 'connection' | 'listener';
 
 /** A promise it returns is not waited for, also not by `stop()`; its rejection is an `error` event. */

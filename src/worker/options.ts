@@ -6,11 +6,12 @@ import { jobs } from '../database/tables.js';
 import type { Handlers, JobContext, KindsOn } from '../registry/handlers.js';
 import type { JobType } from '../registry/job.js';
 import { jobDefaults } from '../registry/job-options.js';
-import type { AnyRegistry, JobTypes, Registry } from '../registry/registry.js';
+import { type AnyRegistry, assertRegistry, type JobTypes, type Registry } from '../registry/registry.js';
 import { checkFunction, checkKeys, wholeNumber } from '../words/checks.js';
 import { didYouMean, invalidOption, QueueError, show } from '../words/errors.js';
 import type { Log } from './log.js';
 
+/** What `createWorker` takes. */
 export interface WorkerOptions<
   Kinds extends JobTypes,
   Queue extends Kinds[keyof Kinds]['$queue'],
@@ -94,8 +95,7 @@ export function checkWorkerOptions<
   assertExecutor(db);
   if (isTransaction(db))
     throw new QueueError('INVALID_EXECUTOR', 'Expected `db` to be a database, got a transaction.');
-  if (typeof registry?.kinds !== 'object')
-    throw invalidOption('registry', 'what defineJobs(…) gave', registry);
+  assertRegistry(registry);
   const slots = checkQueues(registry, queues);
   const kinds = servedKinds(registry, slots, options.kinds);
   const served = checkHandlers(registry, kinds, handlers);

@@ -32,6 +32,7 @@ import { createUpkeep } from './upkeep.js';
 /** Ends that wait to be written, beyond which no more jobs are claimed. */
 const mostUnwritten = 2_000;
 
+/** Claims and runs jobs, from a start to a stop; it is not started twice. */
 export interface Worker {
   /** The name its claims begin with: host, process and a random part. */
   readonly name: string;

@@ -1,0 +1,36 @@
+/**
+ * The same answers on every driver, on both generations of Drizzle (the two vitest projects). Each test says exactly
+ * what is answered, so a driver that differs fails by name. One file, because PGlite takes seconds to start.
+ */
+import { sql } from 'drizzle-orm';
+import { drizzle as drizzleMysql } from 'drizzle-orm/mysql-proxy';
+import { afterEach, describe, expect, it } from 'vitest';
+import { drivers } from '../support/drivers.js';
+import { queue } from './app.js';
+import { enqueueTests } from './enqueue-tests.js';
+import { finishTests } from './finish-tests.js';
+import { oddTextTests } from './odd-text-tests.js';
+import { useDriver } from './stage.js';
+import { statementTests } from './statement-tests.js';
+import { workerTests } from './worker-tests.js';
+
+describe.each(drivers)('on %s', (driver) => {
+  const used = useDriver(driver);
+  afterEach(async () => {
+    await used.read(sql`truncate jobs restart identity`);
+  });
+
+  describe('enqueue', () => enqueueTests(used));
+  describe('the worker’s statements', () => statementTests(used));
+  describe('finish', () => finishTests(used));
+  describe('odd texts', () => oddTextTests(used));
+  describe('a worker', () => workerTests(used));
+});
+
+it('a MySQL database is refused by name', async () => {
+  const mysql = drizzleMysql(async () => ({ rows: [] }));
+  await expect(Reflect.apply(queue.enqueue, undefined, [mysql, 'greet', null])).rejects.toMatchObject({
+    code: 'INVALID_EXECUTOR',
+    message: expect.stringMatching(/^Expected a Drizzle Postgres database or transaction, got MySql\w+\.$/),
+  });
+});

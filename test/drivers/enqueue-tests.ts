@@ -1,0 +1,96 @@
+/** What is enqueued: payloads, transactions, ids, and rows as Drizzle reads them. */
+import { sql } from 'drizzle-orm';
+import { expect, it } from 'vitest';
+import type { JsonValue } from '../../src/index.js';
+import { queue } from './app.js';
+import type { UsedDriver } from './stage.js';
+
+const payloads: readonly [JsonValue, string][] = [
+  [{ a: 1, 'b"\\': [null, true, '😀', { '': -1.5 }] }, 'object'],
+  [[1, 'two', [3]], 'array'],
+  [[], 'array'],
+  ['text', 'string'],
+  ['{"looks":"like JSON"}', 'string'],
+  ['\\u0000 and {a,"b"}', 'string'],
+  [5, 'number'],
+  [0.1, 'number'],
+  [null, 'null'],
+  [true, 'boolean'],
+  [false, 'boolean'],
+];
+
+export function enqueueTests(used: UsedDriver): void {
+  it('stores payloads of every JSON type as they are, by both ways', async () => {
+    for (const [payload] of payloads) await queue.enqueue(used.db, 'greet', payload);
+    await queue.enqueueMany(
+      used.db,
+      payloads.map(([payload]) => ({ kind: 'greet', payload })),
+    );
+    const expected = payloads.map(([payload, type]) => ({ payload, type }));
+    const stored = await used.read(sql`select payload, jsonb_typeof(payload) as type from jobs order by id`);
+    expect(stored).toEqual([...expected, ...expected]);
+  });
+
+  it('makes rows that Drizzle reads as their types say', async () => {
+    const options = { runAt: '2027-01-01T08:00:00.123Z', priority: -7 };
+    const { id } = await queue.enqueue(used.db, 'task', { does: 'end' }, options);
+    const [row] = await used.db.select().from(queue.tables.jobs);
+    expect(row).toEqual({
+      id,
+      queue: 'tasks',
+      kind: 'task',
+      payload: { does: 'end' },
+      payloadVersion: 1,
+      priority: -7,
+      runAt: new Date('2027-01-01T08:00:00.123Z'),
+      state: 'available',
+      attempts: 0,
+      maxAttempts: 10,
+      timeoutS: 60,
+      lockedBy: null,
+      heartbeatAt: null,
+      startedAt: null,
+      lastError: null,
+      errors: [],
+      dedupeKey: null,
+      again: null,
+      limitKey: null,
+      meta: null,
+      createdAt: expect.any(Date),
+      finishedAt: null,
+    });
+  });
+
+  it('leaves nothing after a rollback, of the transaction or of a savepoint', async () => {
+    const rolledBack = used.db.transaction(async (tx) => {
+      await queue.enqueue(tx, 'greet', 'lost');
+      await queue.enqueueMany(tx, [{ kind: 'greet', payload: 'lost too' }]);
+      tx.rollback();
+    });
+    await expect(rolledBack).rejects.toThrow();
+    await used.db.transaction(async (tx) => {
+      await queue.enqueue(tx, 'greet', 'kept');
+      await tx.transaction((savepoint) => queue.enqueueMany(savepoint, [{ kind: 'greet', payload: 'kept' }]));
+      const lost = tx.transaction(async (savepoint) => {
+        await queue.enqueue(savepoint, 'greet', 'lost');
+        savepoint.rollback();
+      });
+      await expect(lost).rejects.toThrow();
+    });
+    expect(await used.read(sql`select payload from jobs`)).toEqual([
+      { payload: 'kept' },
+      { payload: 'kept' },
+    ]);
+  });
+
+  it('answers a list of 12,001 jobs in its order, from one transaction', async () => {
+    const list = Array.from({ length: 12_001 }, (_, n) => ({ kind: 'greet', payload: n }) as const);
+    const enqueued = await queue.enqueueMany(used.db, list);
+    expect(enqueued.map(({ id }) => id)).toEqual(list.map(({ payload }) => payload + 1));
+    const stored = await used.read(sql`
+      select count(*)::int as jobs, count(distinct xmin::text)::int as transactions,
+             bool_and(payload = to_jsonb(id - 1)) as "inOrder"
+      from   jobs`);
+    expect(stored).toEqual([{ jobs: 12_001, transactions: 1, inOrder: true }]);
+  });
+}

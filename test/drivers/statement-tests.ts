@@ -1,0 +1,148 @@
+/** What claim, heartbeat, rescue, release and complete answer, also for ids that 32 bits cannot hold. */
+import { sql } from 'drizzle-orm';
+import { expect, it } from 'vitest';
+import { isRowFault, sqlState } from '../../src/database/sqlstate.js';
+import { claim } from '../../src/sql/claim.js';
+import { completeIn } from '../../src/sql/complete.js';
+import { finish } from '../../src/sql/finish.js';
+import { heartbeat } from '../../src/sql/heartbeat.js';
+import { releaseClaims } from '../../src/sql/release-claims.js';
+import { sessionDefaults } from '../../src/sql/session.js';
+import { byClaim, queue, table } from './app.js';
+import { claimGreet, greet, rescueDead } from './jobs.js';
+import type { UsedDriver } from './stage.js';
+
+export function statementTests(used: UsedDriver): void {
+  it.each([0, 2_147_483_646, 5_000_000_000])('answer with numbers for ids after %s', async (before) => {
+    if (before > 0) await used.startIdsAfter(before);
+    const { id } = await queue.enqueue(used.db, 'greet', null);
+    const ids = [id, ...(await greet(used, 5))];
+    expect(ids).toEqual([1, 2, 3, 4, 5, 6].map((n) => before + n));
+
+    const claimed = await claimGreet(used, 10, 'worker/1');
+    expect(claimed.map((job) => job.id)).toEqual(ids);
+    const claims = ids.map((each) => ({ id: each, lockedBy: 'worker/1' }));
+    const pulses = await heartbeat(used.db, table, claims);
+    expect(pulses.sort(byClaim)).toEqual(claims.map((each) => ({ ...each, pulse: 'ours' })));
+
+    const finishes = claims.slice(0, 2).map((each) => ({ ...each, outcome: { move: 'complete' } as const }));
+    const finished = await finish(used.db, table, finishes);
+    expect(finished.sort(byClaim)).toEqual(
+      claims.slice(0, 2).map((each) => ({ ...each, result: 'done', state: null, dueInMs: null })),
+    );
+    const third = { id: ids[2] ?? 0, lockedBy: 'worker/1' };
+    expect(await used.db.transaction((tx) => completeIn(tx, table, third))).toBe(true);
+
+    const rest = ids.slice(3);
+    expect((await releaseClaims(used.db, table, ['worker/1'])).sort()).toEqual(rest);
+    await claimGreet(used, 10, 'worker/2');
+    const rescued = await rescueDead(used);
+    expect(rescued.sort(byClaim)).toEqual(
+      rest.map((each) => ({
+        id: each,
+        queue: 'default',
+        kind: 'greet',
+        state: 'available',
+        lockedBy: 'worker/2',
+      })),
+    );
+  });
+
+  it('claim in order, with parsed payloads', async () => {
+    await queue.enqueueMany(used.db, [
+      { kind: 'greet', payload: { n: 1 } },
+      { kind: 'greet', payload: 'second', priority: 5 },
+      { kind: 'task', payload: { does: 'end' }, maxAttempts: 2 },
+      { kind: 'greet', payload: null, delayMs: 3_600_000 },
+    ]);
+    const want = new Map([
+      ['tasks', 3],
+      ['default', 3],
+    ]);
+    const kinds = ['greet', 'task', 'unheard of'];
+    const common = { lockedBy: 'worker/1', attempt: 1 };
+    expect(await claim(used.db, table, { want, kinds, lockedBy: 'worker/1' })).toEqual([
+      { ...common, id: 3, queue: 'tasks', kind: 'task', payload: { does: 'end' }, maxAttempts: 2 },
+      { ...common, id: 2, queue: 'default', kind: 'greet', payload: 'second', maxAttempts: 3 },
+      { ...common, id: 1, queue: 'default', kind: 'greet', payload: { n: 1 }, maxAttempts: 3 },
+    ]);
+    expect(await claim(used.db, table, { want, kinds, lockedBy: 'worker/2' })).toEqual([]);
+  });
+
+  it('claim nothing for no kinds and for no queues', async () => {
+    await greet(used, 1);
+    const want = new Map([['default', 1]]);
+    expect(await claim(used.db, table, { want, kinds: [], lockedBy: 'worker/1' })).toEqual([]);
+    expect(await claim(used.db, table, { want: new Map(), kinds: ['greet'], lockedBy: 'worker/2' })).toEqual(
+      [],
+    );
+    expect(await claimGreet(used, 1, 'worker/3')).toHaveLength(1);
+  });
+
+  it('answer a heartbeat for each claim', async () => {
+    await greet(used, 2);
+    await claimGreet(used, 1, 'worker/1');
+    const answer = await heartbeat(used.db, table, [
+      { id: 2, lockedBy: 'worker/1' },
+      { id: 1, lockedBy: 'worker/1' },
+      { id: 1, lockedBy: 'worker/0' },
+      { id: 99, lockedBy: '' },
+    ]);
+    expect(answer.sort(byClaim)).toEqual([
+      { id: 1, lockedBy: 'worker/0', pulse: 'lost' },
+      { id: 1, lockedBy: 'worker/1', pulse: 'ours' },
+      { id: 2, lockedBy: 'worker/1', pulse: 'lost' },
+      { id: 99, lockedBy: '', pulse: 'lost' },
+    ]);
+    expect(await heartbeat(used.db, table, [])).toEqual([]);
+  });
+
+  it('discard what is rescued without attempts left, and say why', async () => {
+    await greet(used, 1);
+    await used.read(sql`update jobs set max_attempts = 1`);
+    await claimGreet(used, 1, 'worker/1');
+    expect(await rescueDead(used)).toEqual([
+      { id: 1, queue: 'default', kind: 'greet', state: 'discarded', lockedBy: 'worker/1' },
+    ]);
+    const error = 'rescued: no heartbeat for more than 1 s from worker/1';
+    expect(await used.read(sql`select state, last_error, errors from jobs`)).toEqual([
+      { state: 'discarded', last_error: error, errors: [{ attempt: 1, at: expect.any(String), error }] },
+    ]);
+  });
+
+  it('complete in a transaction that commits, and not in one that rolls back', async () => {
+    await greet(used, 2);
+    await claimGreet(used, 2, 'worker/1');
+    const rolledBack = used.db.transaction(async (tx) => {
+      expect(await completeIn(tx, table, { id: 1, lockedBy: 'worker/1' })).toBe(true);
+      tx.rollback();
+    });
+    await expect(rolledBack).rejects.toThrow();
+    const complete = (lockedBy: string) =>
+      used.db.transaction((tx) => completeIn(tx, table, { id: 1, lockedBy }));
+    expect([await complete('worker/2'), await complete('worker/1'), await complete('worker/1')]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    expect(await used.read(sql`select id::int as id, state from jobs`)).toEqual([
+      { id: 2, state: 'running' },
+    ]);
+  });
+
+  it('fail with the SQLSTATE of Postgres, in and out of a transaction', async () => {
+    const errors = [
+      await used.read(sql`select 1 / 0`).catch((error: unknown) => error),
+      await used.db
+        .transaction((tx) => tx.execute(sql`insert into jobs (kind) values ('')`))
+        .catch((error: unknown) => error),
+      await used.read(sql`select * from nothing`).catch((error: unknown) => error),
+    ];
+    expect(errors.map(sqlState)).toEqual(['22012', '23514', '42P01']);
+    expect(errors.map(isRowFault)).toEqual([true, true, false]);
+  });
+
+  it('read the defaults of a session', async () => {
+    expect(await sessionDefaults(used.db)).toEqual({ isolation: 'read committed', readOnly: false });
+  });
+}

@@ -1,0 +1,73 @@
+/** Every Drizzle database and transaction that the library takes, none of which may be `any` by accident. */
+import type { drizzle as drizzleOnBun } from 'drizzle-orm/bun-sql';
+import type { NeonHttpDatabase } from 'drizzle-orm/neon-http';
+import type { NeonDatabase } from 'drizzle-orm/neon-serverless';
+import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
+import type { PgliteDatabase } from 'drizzle-orm/pglite';
+import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
+import type { VercelPgDatabase } from 'drizzle-orm/vercel-postgres';
+import { expectTypeOf } from 'vitest';
+import type { Database, Executor, Transaction } from '../../../src/index.js';
+import { createWorker } from '../../../src/worker.js';
+import { queue, registry } from '../app.js';
+
+// Its name differs by generation.
+type BunSQLDatabase = ReturnType<typeof drizzleOnBun>;
+
+/** The transaction of a database. */
+type TransactionOf<Db extends { transaction(run: never): unknown }> = Parameters<
+  Parameters<Db['transaction']>[0]
+>[0];
+
+expectTypeOf<PostgresJsDatabase>().not.toBeAny();
+expectTypeOf<PostgresJsDatabase>().toExtend<Database>();
+expectTypeOf<TransactionOf<PostgresJsDatabase>>().not.toBeAny();
+expectTypeOf<TransactionOf<PostgresJsDatabase>>().toExtend<Transaction>();
+expectTypeOf<TransactionOf<PostgresJsDatabase>>().not.toExtend<Database>();
+expectTypeOf<PostgresJsDatabase>().not.toExtend<Transaction>();
+
+expectTypeOf<NodePgDatabase>().not.toBeAny();
+expectTypeOf<NodePgDatabase>().toExtend<Database>();
+expectTypeOf<TransactionOf<NodePgDatabase>>().not.toBeAny();
+expectTypeOf<TransactionOf<NodePgDatabase>>().toExtend<Transaction>();
+expectTypeOf<TransactionOf<NodePgDatabase>>().not.toExtend<Database>();
+expectTypeOf<NodePgDatabase>().not.toExtend<Transaction>();
+
+expectTypeOf<PgliteDatabase>().not.toBeAny();
+expectTypeOf<PgliteDatabase>().toExtend<Database>();
+expectTypeOf<TransactionOf<PgliteDatabase>>().not.toBeAny();
+expectTypeOf<TransactionOf<PgliteDatabase>>().toExtend<Transaction>();
+expectTypeOf<TransactionOf<PgliteDatabase>>().not.toExtend<Database>();
+expectTypeOf<PgliteDatabase>().not.toExtend<Transaction>();
+
+expectTypeOf<NeonDatabase>().not.toBeAny();
+expectTypeOf<NeonDatabase>().toExtend<Database>();
+expectTypeOf<TransactionOf<NeonDatabase>>().toExtend<Transaction>();
+expectTypeOf<NeonHttpDatabase>().not.toBeAny();
+expectTypeOf<NeonHttpDatabase>().toExtend<Executor>();
+expectTypeOf<VercelPgDatabase>().not.toBeAny();
+expectTypeOf<VercelPgDatabase>().toExtend<Database>();
+expectTypeOf<TransactionOf<VercelPgDatabase>>().toExtend<Transaction>();
+expectTypeOf<BunSQLDatabase>().not.toBeAny();
+expectTypeOf<BunSQLDatabase>().toExtend<Database>();
+expectTypeOf<TransactionOf<BunSQLDatabase>>().toExtend<Transaction>();
+
+/** A repository's `db | tx` is as good as either. */
+export async function enqueueOnAny(
+  either: PostgresJsDatabase | TransactionOf<PostgresJsDatabase>,
+  pglite: TransactionOf<PgliteDatabase>,
+  overHttp: NeonHttpDatabase,
+): Promise<void> {
+  await queue.enqueue(either, 'ping');
+  await queue.enqueueMany(pglite, [{ kind: 'ping' }]);
+  await queue.enqueue(overHttp, 'ping');
+}
+
+export function workOnAny(db: PostgresJsDatabase | NodePgDatabase | PgliteDatabase | NeonDatabase) {
+  return createWorker({
+    db,
+    registry,
+    queues: { reports: 1 },
+    handlers: { countOrders: () => ({ count: 0 }) },
+  });
+}
