@@ -1,0 +1,160 @@
+/**
+ * The plans of the worker's statements in a table of 600,000 rows, with and without statistics, as custom and as
+ * generic plans: never the whole table, never a sort of a queue, never twice through a batch for each of its jobs, and
+ * never so dear that a server would compile it.
+ */
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { Executor } from '../../src/database/executor.js';
+import { claim } from '../../src/sql/claim.js';
+import { finish } from '../../src/sql/finish.js';
+import { heartbeat } from '../../src/sql/heartbeat.js';
+import { releaseClaims } from '../../src/sql/release-claims.js';
+import { rescue } from '../../src/sql/rescue.js';
+import { useDatabase } from '../support/database.js';
+import { fill, table, untilServerHasRunFor } from '../support/jobs.js';
+import {
+  buffers,
+  cte,
+  type Explained,
+  explain,
+  nodes,
+  planModes,
+  recorded,
+  rowsSeen,
+} from '../support/plans.js';
+
+const database = useDatabase();
+/** What a statement with the cost of `jit_above_cost` would be compiled for. */
+const jitAboveCost = 100_000;
+const commonKinds = Array.from({ length: 38 }, (_, n) => `kind ${n}`);
+let running: number[] = [];
+
+beforeAll(async () => {
+  const { sql } = database;
+  await sql`alter table jobs set (autovacuum_enabled = off)`; // else it analyzes when it likes
+  const waiting = { priority: sql`i % 3`, dueInS: sql`-i` };
+  await fill(sql).available(50_000, { ...waiting, queue: 'one' });
+  await fill(sql).available(25_000, { ...waiting, queue: 'two' });
+  await fill(sql).available(25_000, { ...waiting, queue: 'three' });
+  await fill(sql).available(100_000, { queue: 'mixed', kind: sql`'kind ' || i % 38` });
+  await fill(sql).available(20, { queue: 'mixed', kind: 'rare', dueInS: -3_600 });
+  await fill(sql).available(20, { queue: 'mixed', kind: 'seldom', dueInS: -1 });
+  await fill(sql).available(200_000, { queue: 'tomorrow', priority: 10, dueInS: 86_400 });
+  await fill(sql).available(100, { queue: 'tomorrow' });
+  await fill(sql).discarded(200_000, { kind: sql`'kind ' || i % 38` });
+  await untilServerHasRunFor(sql, 1.5);
+}, 120_000);
+
+describe.each([
+  ['was never analyzed', fillRunning],
+  ['was analyzed while nothing ran', analyzeWhileNothingRuns],
+  ['was analyzed', () => database.sql`vacuum analyze jobs`],
+])('in a table that %s', (_, prepare) => {
+  beforeAll(async () => {
+    await prepare();
+    // The first update after a load or a vacuum also looks for pages with room.
+    await explain(
+      database.sql,
+      'force_custom_plan',
+      await recorded((db) => heartbeat(db, table, held(1_000))),
+    );
+  });
+
+  describe.each(planModes)('with %s', (mode) => {
+    it.each([
+      ['of one queue', { want: { one: 10 }, kinds: ['greet'] }],
+      ['of three queues', { want: { one: 4, two: 3, three: 3 }, kinds: ['greet'] }],
+      ['of a rare kind that is first in its queue', { want: { mixed: 10 }, kinds: ['rare'] }],
+      ['of 38 of 40 kinds', { want: { mixed: 10 }, kinds: commonKinds }],
+      ['behind 200,000 future jobs', { want: { tomorrow: 10 }, kinds: ['greet'] }],
+    ])('a claim takes 10 jobs %s from the index', async (_, { want, kinds }) => {
+      const request = { want: new Map(Object.entries(want)), kinds, lockedBy: 'worker/2' };
+
+      const explained = await plan((db) => claim(db, table, request));
+
+      const next = cte(explained.Plan, 'next');
+      expect(explained.Plan['Actual Rows']).toBe(10);
+      expectCheap(explained);
+      expect(nodes(next).filter(isSort)).toEqual([]);
+      expect(buffers(next)).toBeLessThan(60);
+      expect(buffers(explained.Plan)).toBeLessThan(20 * 10 + 30); // 30: the ways down the indexes, and to pages with room
+    });
+
+    it.each([
+      ['the finish of 100 jobs', { jobs: 100, send: (db: Executor) => finish(db, table, failing(100)) }],
+      ['the finish of 500 jobs', { jobs: 500, send: (db: Executor) => finish(db, table, failing(500)) }],
+      ['the heartbeat of 100 jobs', { jobs: 100, send: (db: Executor) => heartbeat(db, table, held(100)) }],
+      [
+        'the heartbeat of 1,000 jobs',
+        { jobs: 1_000, send: (db: Executor) => heartbeat(db, table, held(1_000)) },
+      ],
+      ['the rescue of 500 of 1,000 jobs', { jobs: 500, send: (db: Executor) => rescue(db, table) }],
+      [
+        'the release of a claim',
+        { jobs: 1_000, send: (db: Executor) => releaseClaims(db, table, ['worker/1']) },
+      ],
+    ])('%s finds them by index, and goes through them once', async (_, { jobs, send }) => {
+      const explained = await plan(send);
+
+      expect(explained.Plan['Actual Rows']).toBe(jobs);
+      expectCheap(explained);
+      expect(buffers(explained.Plan)).toBeLessThan(30 * jobs);
+      expect(rowsSeen(explained.Plan)).toBeLessThan(60 * jobs);
+    });
+
+    async function plan(send: (db: Executor) => Promise<unknown>): Promise<Explained> {
+      return explain(database.sql, mode, await recorded(send));
+    }
+  });
+});
+
+// Small enough for a scan to look cheaper than a thousand visits, which the planner expects of a claim of ten queues.
+describe('in an analyzed table of 100,000 rows', () => {
+  const smaller = useDatabase();
+  beforeAll(async () => {
+    await fill(smaller.sql).available(100_000);
+    await smaller.sql`vacuum analyze jobs`;
+  });
+
+  it.each(planModes)('a claim of ten queues with %s does not read them all', async (mode) => {
+    const want = new Map(['default', ...commonKinds.slice(1, 10)].map((queue) => [queue, 10]));
+    const send = (db: Executor) => claim(db, table, { want, kinds: ['greet'], lockedBy: 'worker/2' });
+    expectCheap(await explain(smaller.sql, mode, await recorded(send)));
+  });
+});
+
+async function fillRunning(): Promise<void> {
+  running = await fill(database.sql).running(1_000, { timeoutS: 1, heartbeatAgoS: 3_600 });
+}
+
+async function analyzeWhileNothingRuns(): Promise<void> {
+  await database.sql`delete from jobs where state = 'running'`;
+  await database.sql`vacuum analyze jobs`; // vacuum: each plan before has left dead rows
+  await fillRunning();
+}
+
+/** Spread over the running rows, as the jobs of one worker are. */
+function held(count: number) {
+  const ids = running.filter((_, n) => n % (running.length / count) === 0);
+  return ids.map((id) => ({ id, lockedBy: 'worker/1' }));
+}
+
+function failing(count: number) {
+  const outcome = { move: 'fail', error: new Error('no luck'), delayMs: undefined } as const;
+  return held(count).map((claim) => ({ ...claim, outcome }));
+}
+
+/** No scan of the whole table, and no compilation: neither here nor where the server has JIT. */
+function expectCheap({ Plan, JIT }: Explained): void {
+  expect(nodes(Plan).filter(isScanOfAllJobs)).toEqual([]);
+  expect(JIT).toBeUndefined();
+  expect(Plan['Total Cost']).toBeLessThan(jitAboveCost);
+}
+
+function isScanOfAllJobs(node: Explained['Plan']): boolean {
+  return node['Relation Name'] === 'jobs' && node['Node Type'].includes('Seq Scan');
+}
+
+function isSort(node: Explained['Plan']): boolean {
+  return node['Node Type'].includes('Sort');
+}

@@ -1,0 +1,246 @@
+/**
+ * Every move of `words/states.ts` from every state, and from "no such row", against the real database; and the
+ * table's own rules. Driven by the data: a new state or move without its line here does not compile, and fails.
+ */
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { claim } from '../src/sql/claim.js';
+import { completeIn } from '../src/sql/complete.js';
+import { finish } from '../src/sql/finish.js';
+import { heartbeat } from '../src/sql/heartbeat.js';
+import { releaseClaims } from '../src/sql/release-claims.js';
+import { rescue } from '../src/sql/rescue.js';
+import type { Outcome } from '../src/words/outcome.js';
+import { type Destination, type Move, type MoveName, moves, states } from '../src/words/states.js';
+import { useDatabase } from './support/database.js';
+import { given, type RunningColumns, row, table, untilServerHasRunFor, verbatim } from './support/jobs.js';
+
+const database = useDatabase();
+const lockedBy = 'worker/1';
+const late = 3_600;
+
+/** One way to make a move, where it should lead, and what must be true of the row for that. */
+type Way = {
+  to: Destination;
+  given?: RunningColumns;
+  /** Makes the move on this job, as the worker that has it, and gives what the statement answers about it. */
+  make(id: number): Promise<unknown>;
+  /** What it answers when the job did not move, and when there is no such job. */
+  refusal: unknown;
+  absence: unknown;
+};
+
+const ways: Record<MoveName, readonly Way[]> = {
+  claim: [
+    {
+      to: 'running',
+      make: async (id) => {
+        const request = { want: new Map([['default', 100]]), kinds: ['greet'], lockedBy: 'worker/2' };
+        return (await claim(database.db, table, request)).some((job) => job.id === id);
+      },
+      refusal: false,
+      absence: false,
+    },
+  ],
+  heartbeat: [
+    {
+      to: 'running',
+      make: async (id) => (await heartbeat(database.db, table, [{ id, lockedBy }]))[0]?.pulse,
+      refusal: 'lost',
+      absence: 'lost',
+    },
+  ],
+  complete: [
+    finishing('gone', { move: 'complete' }),
+    {
+      to: 'gone',
+      make: (id) => database.db.transaction((tx) => completeIn(tx, table, { id, lockedBy })),
+      refusal: false,
+      absence: false,
+    },
+  ],
+  fail: [
+    finishing('available', { move: 'fail', error: 'no luck', delayMs: undefined }),
+    finishing('discarded', { move: 'fail', error: 'no luck', delayMs: undefined }, { attempts: 10 }),
+  ],
+  discard: [finishing('discarded', { move: 'discard', error: 'pointless' })],
+  snooze: [finishing('available', { move: 'snooze', when: { delayMs: 1_000 } })],
+  release: [
+    finishing('available', { move: 'release', started: false }),
+    finishing('available', { move: 'release', started: true }, { attempts: 10 }),
+    finishing('discarded', { move: 'release', started: true }, { attempts: 11 }),
+    {
+      to: 'available',
+      make: async (id) => (await releaseClaims(database.db, table, [lockedBy])).includes(id),
+      refusal: false,
+      absence: false,
+    },
+  ],
+  rescue: [rescuing('available', { attempts: 9 }), rescuing('discarded', { attempts: 10 })],
+};
+
+function finishing(to: Destination, outcome: Outcome, columns: RunningColumns = {}): Way {
+  return {
+    to,
+    given: columns,
+    make: async (id) => (await finish(database.db, table, [{ id, lockedBy, outcome }]))[0]?.result,
+    refusal: 'lost',
+    absence: 'gone',
+  };
+}
+
+function rescuing(to: Destination, columns: RunningColumns): Way {
+  return {
+    to,
+    given: { ...columns, timeoutS: 1, heartbeatAgoS: late },
+    make: async (id) => (await rescue(database.db, table)).some((job) => job.id === id),
+    refusal: false,
+    absence: false,
+  };
+}
+
+const allMoves: [MoveName, Move][] = Object.entries(moves) as [MoveName, Move][];
+
+beforeAll(() => untilServerHasRunFor(database.sql, 1.5));
+beforeEach(() => database.sql`truncate jobs`);
+
+describe.each(allMoves)('%s', (name, { from, to }) => {
+  it('is tried to every state it may lead to, and to no other', () => {
+    expect(new Set(ways[name]?.map((way) => way.to))).toEqual(new Set(to));
+  });
+
+  describe.each((ways[name] ?? []).map((way, n) => ({ ...way, way: n + 1 })))('to $to, way $way', (way) => {
+    it.each(from)('leads there from %s', async (state) => {
+      const id = await given(database.sql)[state]({ lockedBy, ...way.given });
+      const before = await verbatim(database.sql, id);
+
+      const answer = await way.make(id);
+
+      expect(answer).not.toEqual(way.refusal);
+      expect(answer).not.toEqual(way.absence);
+      expect((await row(database.sql, id))?.state ?? 'gone').toBe(way.to);
+      expect(await verbatim(database.sql, id)).not.toBe(before);
+    });
+
+    it.each(states.filter((state) => !from.includes(state)))(
+      'changes nothing from %s, and says so',
+      async (state) => {
+        const id = await given(database.sql)[state]({ lockedBy, ...way.given });
+        const before = await verbatim(database.sql, id);
+
+        const answer = await way.make(id);
+
+        expect(answer).toEqual(way.refusal);
+        expect(await verbatim(database.sql, id)).toBe(before);
+      },
+    );
+
+    it('makes no row where there is none, and says so', async () => {
+      const id = await given(database.sql).available();
+      await database.sql`delete from jobs where id = ${id}`;
+      const [before] = await database.sql`select count(*) from jobs`;
+
+      const answer = await way.make(id);
+
+      expect(answer).toEqual(way.absence);
+      expect(await database.sql`select count(*) from jobs`).toEqual([before]);
+    });
+  });
+});
+
+describe('the table', () => {
+  it('has the states of the list and no others', async () => {
+    const [check] = await database.sql<{ said: string }[]>`
+      select pg_get_constraintdef(oid) as said from pg_constraint where conname = 'jobs_state'`;
+    const named = [...(check?.said ?? '').matchAll(/'([^']+)'::text/g)].map(([, state]) => state);
+    expect(new Set(named)).toEqual(new Set(states));
+  });
+
+  it('completes a row that names only its kind', async () => {
+    const [made] = await database.sql<{ id: number }[]>`
+      insert into jobs (kind) values ('greet') returning id::float8 as id`;
+    const now = expect.any(Date);
+    expect(await row(database.sql, made?.id ?? 0)).toEqual({
+      id: made?.id,
+      queue: 'default',
+      kind: 'greet',
+      payload: {},
+      payloadVersion: 1,
+      priority: 0,
+      runAt: now,
+      state: 'available',
+      attempts: 0,
+      maxAttempts: 10,
+      timeoutS: 60,
+      lockedBy: null,
+      heartbeatAt: null,
+      startedAt: null,
+      lastError: null,
+      errors: [],
+      dedupeKey: null,
+      again: null,
+      limitKey: null,
+      meta: null,
+      createdAt: now,
+      finishedAt: null,
+    });
+  });
+
+  const now = new Date();
+  const running = { state: 'running', locked_by: 'worker/1', heartbeat_at: now, started_at: now };
+  const nonsense: Record<string, readonly Record<string, string | number | Date | object | null>[]> = {
+    jobs_state: [{ state: 'weird' }, { state: '' }, { state: 'Available' }],
+    jobs_running_is_locked: [
+      { ...running, locked_by: null },
+      { ...running, heartbeat_at: null },
+      { ...running, started_at: null },
+      { locked_by: 'worker/1' },
+      { heartbeat_at: now },
+      { started_at: now },
+      { ...running, state: 'cancelled', finished_at: now },
+    ],
+    jobs_final_is_finished: [
+      { state: 'completed' },
+      { state: 'discarded' },
+      { state: 'cancelled' },
+      { finished_at: now },
+      { ...running, finished_at: now },
+    ],
+    jobs_counts: [
+      { attempts: -1 },
+      { max_attempts: 0 },
+      { max_attempts: -1 },
+      { timeout_s: 0 },
+      { timeout_s: -60 },
+      { payload_version: 0 },
+    ],
+    jobs_names: [{ queue: '' }, { kind: '' }, { queue: 'q'.repeat(129) }, { kind: 'k'.repeat(129) }],
+    jobs_keys: [
+      { dedupe_key: '' },
+      { dedupe_key: 'k'.repeat(513) },
+      { limit_key: '' },
+      { limit_key: 'k'.repeat(513) },
+    ],
+    jobs_errors: [{ errors: {} }, { errors: '[]' }, { errors: 1 }],
+  };
+
+  it('has no CHECK that is not tried here', async () => {
+    const checks = await database.sql<{ name: string }[]>`
+      select conname as name from pg_constraint where conrelid = 'jobs'::regclass and contype = 'c'`;
+    expect(new Set(checks.map(({ name }) => name))).toEqual(new Set(Object.keys(nonsense)));
+  });
+
+  const tries = Object.entries(nonsense).flatMap(([check, rows]) =>
+    rows.map((columns) => ({ check, columns })),
+  );
+  it.each(tries)('refuses $columns by $check', async ({ check, columns }) => {
+    const { sql } = database;
+    const insert = sql`insert into jobs ${sql({ kind: 'greet', ...columns })}`;
+    await expect(insert).rejects.toMatchObject({ code: '23514', constraint_name: check });
+  });
+
+  it('takes names and keys of the greatest length, counted in characters', async () => {
+    const { sql } = database;
+    const names = { queue: '😀'.repeat(128), kind: 'é'.repeat(128), dedupe_key: '😀'.repeat(512) };
+    await expect(sql`insert into jobs ${sql(names)} returning 1 as made`).resolves.toEqual([{ made: 1 }]);
+  });
+});
