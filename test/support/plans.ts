@@ -50,6 +50,8 @@ export async function explain(sql: Sql, mode: PlanMode, statement: SQL): Promise
       `begin; set local plan_cache_mode = ${mode}; set local jit = on; prepare sent as ${text}`,
     );
     const values = params.length > 0 ? `(${params.map(literal).join(', ')})` : '';
+    // Once for nothing: the first update of a session after a load also looks for pages with room.
+    await session.unsafe(`savepoint warm; execute sent${values}; rollback to warm`);
     const [answer] = await session.unsafe<{ 'QUERY PLAN': Explained[] }[]>(
       `explain (analyze, buffers, format json) execute sent${values}`,
     );
