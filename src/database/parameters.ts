@@ -13,15 +13,21 @@ export function jsonb(json: string): SQL {
 
 /** A list of texts as one array parameter; the elements are never null. */
 export function textArray(values: readonly string[]): SQL {
-  return sql`${sql.param([...values])}::text[]`;
+  return sql`${arrayLiteral(values)}::text::text[]`;
 }
 
 /** A list of whole numbers as one `int[]` parameter. */
 export function intArray(values: readonly number[]): SQL {
-  return sql`${sql.param([...values])}::int[]`;
+  return sql`${arrayLiteral(values)}::text::int[]`;
 }
 
 /** A list of ids as one `bigint[]` parameter. */
 export function idArray(values: readonly number[]): SQL {
-  return sql`${sql.param([...values])}::bigint[]`;
+  return sql`${arrayLiteral(values)}::text::bigint[]`;
+}
+
+/** As text: with `fetch_types: false`, postgres.js knows no array types and sends something else. */
+function arrayLiteral(values: readonly (string | number)[]): string {
+  const elements = values.map((value) => `"${String(value).replace(/["\\]/g, '\\$&')}"`);
+  return `{${elements.join(',')}}`;
 }

@@ -148,6 +148,12 @@ export function execute(job: ClaimedJob, kind: ServedKind, table: TableName): Ru
   };
 }
 
+/** The run of a job that goes back as it came. */
+export function neverStarted(job: ClaimedJob): Run {
+  const over = Promise.resolve({ move: 'release', started: false } as const);
+  return { job, durationMs: 0, completing: false, abort() {}, end() {}, over };
+}
+
 /**
  * After `complete(tx)` the row is gone if the transaction was committed, and then nothing can be written any more.
  * This outcome is for the row that is still there: the transaction was rolled back, and the attempt has failed.

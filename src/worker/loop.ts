@@ -21,8 +21,10 @@ interface LoopOptions {
   readonly pollIntervalMs: number;
   /** How many jobs each queue has room for; empty when there is none, or when the worker should not take more. */
   room(): ReadonlyMap<string, number>;
-  /** Takes over claimed jobs, each of which is running under this worker's name now. */
-  take(jobs: readonly ClaimedJob[]): void;
+  /** Takes over a claimed job, which is running under this worker's name now. */
+  take(job: ClaimedJob): void;
+  /** Takes back a job that was claimed while the loop was being stopped. */
+  giveBack(job: ClaimedJob): void;
 }
 
 export interface Loop {
@@ -73,7 +75,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     const durationMs = performance.now() - began;
     if (jobs.length > 0) {
       events.emit('claimed', { jobs: jobs.map(jobInfo), durationMs });
-      options.take(jobs);
+      for (const job of jobs) (stopped ? options.giveBack : options.take)(job);
       idlePause.reset();
     }
     if (foundAll(want, jobs)) return 0;

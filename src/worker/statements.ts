@@ -2,9 +2,10 @@
  * How a worker sends its statements: with a limit in time, at READ COMMITTED whatever the database's default is, and
  * with a memory of how long all of them have gone well.
  */
-import { withDeadline } from '../database/deadline.js';
+
 import type { Database, Executor } from '../database/executor.js';
 import { isRowFault, sqlState } from '../database/sqlstate.js';
+import { withTimeLimit } from '../database/time-limit.js';
 import { sessionDefaults } from '../sql/session.js';
 
 export interface Statements {
@@ -36,8 +37,8 @@ export function createStatements(db: Database, limits: Limits): Statements {
 
   async function send<T>(statement: (db: Executor) => Promise<T>, late?: (value: T) => void): Promise<T> {
     try {
-      const transaction = await withDeadline(needsTransaction(), limits.statementMs);
-      const value = await withDeadline(
+      const transaction = await withTimeLimit(needsTransaction(), limits.statementMs);
+      const value = await withTimeLimit(
         transaction ? inReadCommitted(db, statement) : statement(db),
         limits.statementMs,
         late,

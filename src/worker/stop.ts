@@ -3,28 +3,22 @@ import { QueueError } from '../words/errors.js';
 import { atMost, type Deadline } from './deadline.js';
 import type { Events } from './events.js';
 import type { Run } from './execute.js';
-import type { Finisher } from './finisher.js';
-import type { Loop } from './loop.js';
-import type { Upkeep } from './upkeep.js';
+import type { Parts } from './parts.js';
 
 /** How long handlers may take to react to the abort at the end of the grace, and the last writes to go through. */
 const reactMs = 500;
 const writeMs = 1_300;
 
-export interface Parts {
-  readonly events: Events;
-  readonly loop: Loop;
-  readonly upkeep: Upkeep;
-  readonly finisher: Finisher;
-  /** Runs whose handler is at work. */
-  readonly running: ReadonlySet<Run>;
-  /** Resolves when the loop has taken over its last claim. */
-  readonly claimed: Promise<void>;
-}
-
-/** Stops the parts in their order. Heartbeats go on to the end, so that nobody rescues what is still at work. */
-export async function stopParts(parts: Parts, grace: Deadline): Promise<void> {
-  const { events, loop, upkeep, finisher, running, claimed } = parts;
+/**
+ * Stops the parts in their order. Heartbeats go on to the end, so that nobody rescues what is still at work.
+ * `claimed` resolves when the loop has taken over its last claim.
+ */
+export async function stopParts(
+  { loop, upkeep, finisher, running }: Parts,
+  events: Events,
+  claimed: Promise<void>,
+  grace: Deadline,
+): Promise<void> {
   events.emit('stopping', { running: running.size });
   loop.stop();
   upkeep.stopRescuing();

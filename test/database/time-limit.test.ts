@@ -1,24 +1,24 @@
 /** A statement that gets no answer ends at its limit, and a late answer is not lost. */
 import { describe, expect, it } from 'vitest';
-import { withDeadline } from '../../src/database/deadline.js';
+import { withTimeLimit } from '../../src/database/time-limit.js';
 import { until } from '../support/until.js';
 
 describe('a deadline', () => {
   it('passes on an answer and an error in time', async () => {
     const error = new Error('no');
-    await expect(withDeadline(Promise.resolve(5), 60_000)).resolves.toBe(5);
-    await expect(withDeadline(Promise.reject(error), 60_000)).rejects.toBe(error);
+    await expect(withTimeLimit(Promise.resolve(5), 60_000)).resolves.toBe(5);
+    await expect(withTimeLimit(Promise.reject(error), 60_000)).rejects.toBe(error);
   });
 
   it('leaves no timer behind', async () => {
     const before = process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
-    await withDeadline(Promise.resolve(), 60_000);
-    await withDeadline(Promise.reject(new Error('no')), 60_000).catch(() => {});
+    await withTimeLimit(Promise.resolve(), 60_000);
+    await withTimeLimit(Promise.reject(new Error('no')), 60_000).catch(() => {});
     expect(process.getActiveResourcesInfo().filter((name) => name === 'Timeout')).toHaveLength(before);
   });
 
   it('rejects when no answer comes', async () => {
-    await expect(withDeadline(new Promise(() => {}), 5)).rejects.toMatchObject({
+    await expect(withTimeLimit(new Promise(() => {}), 5)).rejects.toMatchObject({
       code: 'STATEMENT_TIMEOUT',
       message: 'The database did not answer a statement within 5 ms.',
       data: { limitMs: 5 },
@@ -31,7 +31,7 @@ describe('a deadline', () => {
     const statement = new Promise<number>((resolve) => {
       answer = resolve;
     });
-    await expect(withDeadline(statement, 5, (value) => late.push(value))).rejects.toThrow('did not answer');
+    await expect(withTimeLimit(statement, 5, (value) => late.push(value))).rejects.toThrow('did not answer');
     answer(7);
     await until(() => late.length > 0, { what: 'the late answer' });
     expect(late).toEqual([7]);
@@ -46,7 +46,7 @@ describe('a deadline', () => {
       const statement = new Promise<number>((_resolve, reject) => {
         fail = () => reject(new Error('the connection broke at last'));
       });
-      await expect(withDeadline(statement, 5)).rejects.toMatchObject({ code: 'STATEMENT_TIMEOUT' });
+      await expect(withTimeLimit(statement, 5)).rejects.toMatchObject({ code: 'STATEMENT_TIMEOUT' });
       fail();
       // Node tells of unhandled rejections after the microtasks, before the next turn.
       await new Promise((resolve) => setImmediate(resolve));

@@ -5,7 +5,7 @@
 import { QueueError } from '../words/errors.js';
 
 /** Settles as the promise does, or rejects with `STATEMENT_TIMEOUT`. What the promise does later is `late`'s affair. */
-export function withDeadline<T>(
+export function withTimeLimit<T>(
   promise: Promise<T>,
   limitMs: number,
   late: (value: T) => void = () => {},

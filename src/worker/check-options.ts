@@ -1,0 +1,160 @@
+/** A worker's options checked once, and frozen with every default filled in. */
+import { checkTables } from '../database/any-tables.js';
+import { assertExecutor, isTransaction } from '../database/executor.js';
+import { tableName } from '../database/table-name.js';
+import { jobs } from '../database/tables.js';
+import type { KindsOn } from '../registry/handlers.js';
+import type { JobType } from '../registry/job.js';
+import { jobDefaults } from '../registry/job-options.js';
+import { type AnyRegistry, assertRegistry, type JobTypes } from '../registry/registry.js';
+import { checkFunction, checkKeys, wholeNumber } from '../words/checks.js';
+import { didYouMean, invalidOption, QueueError, show } from '../words/errors.js';
+import type { Log } from './log.js';
+import type { ServedKind, Settings, WorkerOptions } from './options.js';
+
+const keys = [
+  'db',
+  'registry',
+  'queues',
+  'handlers',
+  'kinds',
+  'tables',
+  'pollIntervalMs',
+  'heartbeatMs',
+  'graceMs',
+  'log',
+];
+
+/** Throws a `QueueError` for what the compiler refuses too, since plain JavaScript comes this way as well. */
+export function checkWorkerOptions<
+  Kinds extends JobTypes,
+  Queue extends Kinds[keyof Kinds]['$queue'],
+  Kind extends KindsOn<Kinds, Queue>,
+>(options: WorkerOptions<Kinds, Queue, Kind>): Settings {
+  checkKeys('createWorker(…)', options, keys);
+  const {
+    db,
+    registry,
+    queues,
+    handlers,
+    tables = { jobs },
+    pollIntervalMs = 1_000,
+    heartbeatMs = 10_000,
+    graceMs = 25_000,
+    log = console,
+  } = options;
+  assertExecutor(db);
+  if (isTransaction(db))
+    throw new QueueError('INVALID_EXECUTOR', 'Expected `db` to be a database, got a transaction.');
+  assertRegistry(registry);
+  const slots = checkQueues(registry, queues);
+  const kinds = servedKinds(registry, slots, options.kinds);
+  const served = checkHandlers(registry, kinds, handlers);
+  wholeNumber('heartbeatMs', heartbeatMs, 100, 600_000);
+  for (const kind of kinds) {
+    const { rescueAfterMs = jobDefaults.rescueAfterMs } = definition(registry, kind).options;
+    if (heartbeatMs * 2 <= rescueAfterMs) continue;
+    throw invalidOption(
+      'heartbeatMs',
+      `at most half of ${show(kind)}'s rescueAfterMs (${rescueAfterMs})`,
+      heartbeatMs,
+    );
+  }
+  return Object.freeze({
+    db,
+    table: tableName(checkTables(tables).jobs),
+    slots,
+    kinds: served,
+    pollIntervalMs: wholeNumber('pollIntervalMs', pollIntervalMs, 10, 3_600_000),
+    heartbeatMs,
+    graceMs: wholeNumber('graceMs', graceMs, 0, 3_600_000),
+    log: checkLog(log),
+  });
+}
+
+function checkQueues(registry: AnyRegistry, queues: object): ReadonlyMap<string, number> {
+  const names = [...new Set(Object.values(registry.kinds).map((type) => type.$queue))];
+  if (typeof queues !== 'object' || queues === null || Object.keys(queues).length === 0) {
+    throw invalidOption('queues', 'an object of queue names with how many jobs run at once', queues);
+  }
+  const slots = new Map<string, number>();
+  for (const [queue, count] of Object.entries(queues)) {
+    if (!names.includes(queue)) {
+      throw new QueueError(
+        'UNKNOWN_QUEUE',
+        `No kind of the registry is on queue ${show(queue)}.${didYouMean(queue, names)} Known are: ${names.join(', ')}.`,
+        { data: { queue } },
+      );
+    }
+    slots.set(queue, wholeNumber(`queues[${show(queue)}]`, count, 1, 10_000));
+  }
+  return slots;
+}
+
+function servedKinds(
+  registry: AnyRegistry,
+  slots: ReadonlyMap<string, number>,
+  given: readonly string[] | undefined,
+): readonly string[] {
+  const onQueues = Object.keys(registry.kinds).filter((kind) => slots.has(definition(registry, kind).$queue));
+  if (given === undefined) return onQueues;
+  if (!Array.isArray(given) || given.length === 0)
+    throw invalidOption('kinds', 'a list of at least one kind', given);
+  for (const kind of given) {
+    if (onQueues.includes(kind)) continue;
+    throw new QueueError(
+      'UNKNOWN_KIND',
+      `\`kinds\` names ${show(kind)}, which is no kind on the queues served.${didYouMean(String(kind), onQueues)}`,
+      { data: { kind } },
+    );
+  }
+  return [...new Set(given)];
+}
+
+function checkHandlers(
+  registry: AnyRegistry,
+  kinds: readonly string[],
+  handlers: object,
+): ReadonlyMap<string, ServedKind> {
+  if (typeof handlers !== 'object' || handlers === null) {
+    throw invalidOption('handlers', 'an object of handlers by kind', handlers);
+  }
+  const given = new Map<string, unknown>(Object.entries(handlers));
+  for (const kind of given.keys()) {
+    if (kinds.includes(kind)) continue;
+    throw new QueueError(
+      'UNKNOWN_HANDLER',
+      `There is a handler for ${show(kind)}, which is no kind on the queues served.${didYouMean(kind, kinds)}`,
+      { data: { kind } },
+    );
+  }
+  return new Map(
+    kinds.map((kind) => {
+      const handler = given.get(kind);
+      if (handler === undefined) {
+        throw new QueueError(
+          'MISSING_HANDLER',
+          `There is no handler for ${show(kind)}, which is on a queue served.`,
+          {
+            data: { kind },
+          },
+        );
+      }
+      checkFunction(`handlers[${show(kind)}]`, handler);
+      const { timeoutMs = jobDefaults.timeoutMs, retry } = definition(registry, kind).options;
+      return [kind, { handler: handler as ServedKind['handler'], timeoutMs, retry }];
+    }),
+  );
+}
+
+function definition(registry: AnyRegistry, kind: string): JobType<unknown, unknown, string> {
+  const type = registry.kinds[kind];
+  if (type) return type;
+  throw new QueueError('UNKNOWN_KIND', `The registry has no kind ${show(kind)}.`, { data: { kind } });
+}
+
+function checkLog(log: Log | false): Log | undefined {
+  if (log === false) return undefined;
+  for (const level of ['info', 'warn', 'error'] as const) checkFunction(`log.${level}`, log?.[level]);
+  return log;
+}

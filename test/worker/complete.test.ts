@@ -1,0 +1,188 @@
+/**
+ * `job.complete(tx)`: the handler's writes and the end of its job commit together, or not at all.
+ */
+import { integer, pgTable } from 'drizzle-orm/pg-core';
+import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { useDatabase } from '../support/database.js';
+import { row } from '../support/jobs.js';
+import { until } from '../support/until.js';
+import { createGate } from './gate.js';
+import { useWorkers } from './stage.js';
+
+const database = useDatabase();
+const { startTask } = useWorkers(database);
+const receipts = pgTable('receipts', { n: integer('n').primaryKey() });
+
+beforeAll(async () => {
+  await database.sql`create table receipts (n int primary key)`;
+});
+beforeEach(() => database.sql`truncate receipts`);
+
+const written = async () => (await database.sql`select n from receipts order by n`).map(({ n }) => n);
+
+it('commits the writes and the end of the job together', async () => {
+  const [inside, go] = [createGate(), createGate()];
+  const { add, seen } = await startTask(({ n }, job) =>
+    database.db.transaction(async (tx) => {
+      await tx.insert(receipts).values({ n });
+      await job.complete(tx);
+      inside.open();
+      await go.passed;
+    }),
+  );
+
+  const id = await add(1);
+  await inside.passed;
+  expect(await row(database.sql, id)).toMatchObject({ state: 'running' });
+  expect(await written()).toEqual([]);
+  go.open();
+  await until(() => seen.completed.length, { what: 'the end' });
+
+  expect(await row(database.sql, id)).toBeUndefined();
+  expect(await written()).toEqual([1]);
+  expect(seen).toMatchObject({ lost: [], unknown: [], failed: [], error: [] });
+});
+
+it('fails the attempt when the transaction was rolled back, though the handler resolves', async () => {
+  const { add, seen } = await startTask(async ({ n }, job) => {
+    await database.db
+      .transaction(async (tx) => {
+        await tx.insert(receipts).values({ n });
+        await job.complete(tx);
+        throw new Error('changed my mind');
+      })
+      .catch(() => {});
+  });
+
+  const id = await add(1);
+  await until(() => seen.failed.length, { what: 'the failure' });
+
+  expect(seen.failed[0]?.error).toMatchObject({ code: 'JOB_ROLLED_BACK', data: { id } });
+  expect(await row(database.sql, id)).toMatchObject({ state: 'available', attempts: 1 });
+  expect(await written()).toEqual([]);
+});
+
+it('fails with what the transaction threw when the handler lets it through', async () => {
+  const { add, seen } = await startTask((_, job) =>
+    database.db.transaction(async (tx) => {
+      await job.complete(tx);
+      throw new Error('out of paper');
+    }),
+  );
+  const id = await add(1);
+  await until(() => seen.failed.length, { what: 'the failure' });
+  const lastError = expect.stringContaining('out of paper');
+  expect(await row(database.sql, id)).toMatchObject({ state: 'available', attempts: 1, lastError });
+});
+
+it('works in the second try of a transaction that was rolled back', async () => {
+  const { add, seen } = await startTask(async ({ n }, job) => {
+    const attempt = (fail: boolean) =>
+      database.db.transaction(async (tx) => {
+        await tx.insert(receipts).values({ n });
+        await job.complete(tx);
+        if (fail) throw new Error('could not serialize access');
+      });
+    await attempt(true).catch(() => attempt(false));
+  });
+  const id = await add(1);
+  await until(() => seen.completed.length, { what: 'the end' });
+  expect(await row(database.sql, id)).toBeUndefined();
+  expect(await written()).toEqual([1]);
+});
+
+it('rejects with JOB_LOST, and rolls back, when the job is not this run’s any more', async () => {
+  const [started, taken] = [createGate(), createGate()];
+  const caught: unknown[] = [];
+  const { add, seen } = await startTask(
+    async ({ n }, job) => {
+      started.open();
+      await taken.passed;
+      const writing = database.db.transaction(async (tx) => {
+        await tx.insert(receipts).values({ n });
+        await job.complete(tx);
+      });
+      await writing.catch((error) => caught.push(error));
+    },
+    { heartbeatMs: 10_000 }, // so that the handler, not a heartbeat, finds out
+  );
+
+  const id = await add(1);
+  await started.passed;
+  await database.sql`update jobs set locked_by = 'another/1' where id = ${id}`;
+  taken.open();
+  await until(() => seen.lost.length, { what: 'the loss' });
+
+  expect(caught).toMatchObject([{ code: 'JOB_LOST', data: { id } }]);
+  expect(await written()).toEqual([]);
+  expect(await row(database.sql, id)).toMatchObject({ state: 'running', lockedBy: 'another/1', attempts: 1 });
+  expect(seen).toMatchObject({ lost: [{ during: 'finish' }], completed: [], failed: [] });
+});
+
+it('takes a transaction only', async () => {
+  const { add, seen } = await startTask(async (_, job) => {
+    const db = database.db as unknown as Parameters<typeof job.complete>[0];
+    await job.complete(db);
+  });
+  await add(1);
+  await until(() => seen.failed.length, { what: 'the failure' });
+  expect(seen.failed[0]?.error).toMatchObject({ code: 'TRANSACTION_REQUIRED' });
+});
+
+it('lets heartbeats and ends of other jobs go on while its transaction is open', async () => {
+  const [inside, go, others] = [createGate(), createGate(), createGate()];
+  const { add, seen } = await startTask(
+    async ({ n }, job) => {
+      if (n === 2) return others.passed;
+      if (n > 2) return;
+      await database.db.transaction(async (tx) => {
+        await job.complete(tx);
+        inside.open();
+        await go.passed;
+      });
+    },
+    { rescueAfterMs: 1_000 },
+  );
+
+  const holder = await add(1);
+  const other = await add(2);
+  await inside.passed;
+  const renewed = async () => {
+    const [pulse] = await database.sql`
+      select 1 from jobs where id = ${other} and heartbeat_at > started_at + interval '1.2 seconds'`;
+    return pulse;
+  };
+  await until(renewed, { what: 'heartbeats for longer than the rescue limit' });
+  await Promise.all([add(3), add(4)]);
+  others.open();
+  await until(() => seen.completed.length === 3, { what: 'the ends of the others' });
+  expect(await row(database.sql, holder)).toMatchObject({ state: 'running', attempts: 1 });
+  go.open();
+
+  await until(() => seen.completed.length === 4, { what: 'the end of the holder' });
+  expect(seen).toMatchObject({ lost: [], rescued: [], failed: [], unknown: [], error: [] });
+});
+
+it('has completed the job when it commits after the time limit', async () => {
+  const [inside, go] = [createGate(), createGate()];
+  const { add, seen } = await startTask(
+    ({ n }, job) =>
+      database.db.transaction(async (tx) => {
+        if (n === 2) return;
+        await job.complete(tx);
+        inside.open();
+        await go.passed;
+      }),
+    { timeoutMs: 100, slots: 1 },
+  );
+  const id = await add(1);
+  await inside.passed;
+  await add(2);
+  // Its slot is free: the time limit has passed, and its failure waits for the row that the transaction holds.
+  await until(() => seen.claimed.length === 2, { what: 'the claim of the second job' });
+  expect(await row(database.sql, id)).toMatchObject({ state: 'running' });
+  go.open();
+  await until(() => seen.completed.length === 2, { what: 'both ends' });
+  expect(await row(database.sql, id)).toBeUndefined();
+  expect(seen).toMatchObject({ failed: [], lost: [], unknown: [] });
+});

@@ -1,0 +1,143 @@
+/**
+ * The network between a worker and its database: a claim whose answer is lost, and connections that break.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { useDatabase } from '../support/database.js';
+import { given, row, untilServerHasRunFor } from '../support/jobs.js';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
+import { connectAgain } from './connect-again.js';
+import { createGate } from './gate.js';
+import { type Seen, useWorkers } from './stage.js';
+
+const database = useDatabase();
+const { startTask } = useWorkers(database);
+let proxy: TcpProxy;
+
+beforeAll(async () => {
+  await untilServerHasRunFor(database.sql, 2);
+  proxy = await startTcpProxy(database.url);
+  // A claim waits in its middle while a test holds the lock.
+  await database.sql.unsafe(`
+    create function claim_waits() returns trigger language plpgsql as $$ begin
+      perform pg_advisory_xact_lock(1);
+      return new;
+    end $$;
+    create trigger claim_waits before update on jobs for each row
+      when (old.state = 'available' and new.state = 'running') execute function claim_waits()`);
+});
+afterEach(() => proxy.mend());
+afterAll(() => proxy.end());
+
+describe.each(['postgres.js', 'node-postgres'] as const)('on %s', (driver) => {
+  it('gives back what a claim took whose answer was lost, with the attempt', async () => {
+    const through = connectAgain[driver](proxy.url);
+    const attempts: number[] = [];
+    const { add, seen, worker } = await startTask((_, { attempt }) => void attempts.push(attempt), {
+      db: through.db,
+    });
+    await until(() => database.sql`select 1 from pg_stat_activity where application_name = 'test again'`, {
+      what: 'the worker to be connected',
+    });
+
+    const id = await database.sql.begin(async (holder) => {
+      await holder`select pg_advisory_xact_lock(1)`;
+      const job = await add(1);
+      const waits = () => database.sql`select 1 from pg_locks where locktype = 'advisory' and not granted`;
+      await until(async () => (await waits()).length, { what: 'the claim to be half-way' });
+      proxy.loseAnswers();
+      return job;
+    });
+    await until(async () => (await row(database.sql, id))?.state === 'running', { what: 'the claim' });
+    expect(attempts).toEqual([]);
+    proxy.mend();
+
+    await until(() => seen.completed.length, { what: 'the run' });
+    expect(attempts).toEqual([1]);
+    expect(seen).toMatchObject({ rescued: [], lost: [], failed: [] });
+    await worker.stop();
+    await through.end();
+  });
+
+  it('two heartbeat intervals must go well before it rescues, after every break', async () => {
+    const through = connectAgain[driver](proxy.url);
+    const { seen, worker } = await startTask(() => undefined, { db: through.db, heartbeatMs: 400 });
+
+    const atStart = await rescued(seen);
+    const inPeace = await rescued(seen);
+    proxy.cut();
+    await until(() => failures(seen).length, { what: 'a failed statement' });
+    proxy.mend();
+    const afterBreak = await rescued(seen);
+
+    expect(atStart).toBeGreaterThan(700); // the start was a moment ago
+    expect(inPeace).toBeLessThan(800);
+    expect(afterBreak).toBeGreaterThan(700); // and so was the break
+    await worker.stop();
+    await through.end();
+  });
+
+  it('a rescue that the network held up does nothing when it arrives', async () => {
+    const through = connectAgain[driver](proxy.url);
+    const { seen, worker } = await startTask(() => undefined, { db: through.db, heartbeatMs: 400 });
+    await rescued(seen);
+
+    proxy.hold();
+    const [held] = await database.sql`select clock_timestamp() as at`;
+    const later = () =>
+      database.sql`select where clock_timestamp() > ${held?.at}::timestamptz + interval '1 second'`;
+    // Longer than a heartbeat interval: the worker has sent a rescue.
+    await until(async () => (await later()).length, { what: 'a second of outage' });
+    const id = await given(database.sql).running({ heartbeatAgoS: 3_600, timeoutS: 1 });
+    const began = performance.now();
+    proxy.release();
+    await until(() => seen.rescued.some((one) => one.id === id), { what: 'the rescue' });
+
+    expect(performance.now() - began).toBeGreaterThan(700);
+    await worker.stop();
+    await through.end();
+  });
+
+  it('workers that were all cut off for longer than the rescue limit keep their jobs', async () => {
+    const go = createGate();
+    const options = { rescueAfterMs: 1_000, heartbeatMs: 300, slots: 3 };
+    const [one, two] = [connectAgain[driver](proxy.url), connectAgain[driver](proxy.url)];
+    const first = await startTask(() => go.passed, { ...options, db: one.db });
+    const ids = await Promise.all([first.add(1), first.add(2), first.add(3)]);
+    await until(() => first.seen.claimed.flatMap(({ jobs }) => jobs).length === 3, { what: 'the claims' });
+    const second = await startTask(() => go.passed, { ...options, db: two.db });
+    // Its rescues would come now: two intervals of it have gone well.
+    const dead = await given(database.sql).running({ heartbeatAgoS: 3_600, timeoutS: 1 });
+    await until(() => first.seen.rescued.length + second.seen.rescued.length, { what: 'a first rescue' });
+
+    proxy.cut();
+    await until(() => failures(first.seen).length && failures(second.seen).length, {
+      what: 'failed statements',
+    });
+    await database.sql`update jobs set heartbeat_at = heartbeat_at - interval '1 hour' where state = 'running'`;
+    proxy.mend();
+    const renewed = () => database.sql`select from jobs where heartbeat_at < now() - interval '1 minute'`;
+    await until(async () => (await renewed()).length === 0, { what: 'heartbeats of all jobs' });
+    go.open();
+
+    await until(() => first.seen.completed.length === 3, { what: 'the ends' });
+    expect(first.seen.lost).toEqual([]);
+    const rescues = [...first.seen.rescued, ...second.seen.rescued].map(({ id }) => id);
+    expect(rescues).toEqual([dead]);
+    expect(ids).not.toContain(dead);
+    await Promise.all([first.worker.stop(), second.worker.stop()]);
+    await Promise.all([one.end(), two.end()]);
+  });
+});
+
+/** Errors of statements; that idle connections broke is another thing. */
+const failures = (seen: Seen) => seen.error.filter(({ during }) => during !== 'connection');
+
+/** How many ms it takes the worker to rescue a job that is dead from now on. */
+async function rescued(seen: Seen): Promise<number> {
+  const id = await given(database.sql).running({ heartbeatAgoS: 3_600, timeoutS: 1, lockedBy: 'dead/1' });
+  const began = performance.now();
+  const event = await until(() => seen.rescued.find((one) => one.id === id), { what: 'the rescue' });
+  expect(event).toMatchObject({ lockedBy: 'dead/1', state: 'available' });
+  return performance.now() - began;
+}
