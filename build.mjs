@@ -5,14 +5,16 @@
  * so `tables.d.ts` becomes a switch between `tables.v0.d.ts` and `tables.v1.d.ts`. Nothing else names a Drizzle type.
  */
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const root = import.meta.dirname;
-mkdirSync(join(root, '.tmp'), { recursive: true });
-const work = mkdtempSync(join(root, '.tmp/build-'));
-const [made, v1] = [join(work, 'dist'), join(work, 'v1')];
+// Beside dist/, not deeper, so that the source maps lead out of dist/ into the package and not into somebody's src/.
+const made = mkdtempSync(join(root, '.dist-'));
+const v1 = mkdtempSync(join(tmpdir(), 'drizzle-queue-'));
+chmodSync(made, 0o755);
 const tables = (suffix) => join(made, 'database', `tables${suffix}.d.ts`);
 
 const compiler = join(createRequire(import.meta.url).resolve('typescript/package.json'), '../bin/tsc');
@@ -46,4 +48,4 @@ export declare const jobs: IsV1 extends true ? typeof v1.jobs : typeof v0.jobs;
 // Moved there when complete: what runs from dist/ at this moment misses it for an instant at most.
 rmSync(join(root, 'dist'), { recursive: true, force: true });
 renameSync(made, join(root, 'dist'));
-rmSync(work, { recursive: true, force: true });
+rmSync(v1, { recursive: true, force: true });

@@ -26,7 +26,7 @@ export interface Database extends Executor {
 }
 
 /** Throws unless this can execute queries against Postgres. */
-export function assertExecutor(value: unknown): asserts value is Executor {
+export function assertExecutor(value: unknown, place = 'as the first argument'): asserts value is Executor {
   const candidate = value as Partial<Executor> | null | undefined;
   if (typeof candidate === 'object' && candidate !== null) {
     const foreign = foreignDialect(candidate);
@@ -40,7 +40,7 @@ export function assertExecutor(value: unknown): asserts value is Executor {
   }
   throw new QueueError(
     'INVALID_EXECUTOR',
-    `Expected a Drizzle database or transaction as the first argument, got ${show(value)}. ` +
+    `Expected a Drizzle database or transaction ${place}, got ${show(value)}. ` +
       'Pass `db` from `drizzle(…)`, or the `tx` of `db.transaction(async (tx) => …)`, not the driver or a query.',
   );
 }

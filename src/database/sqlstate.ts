@@ -14,6 +14,11 @@ export function sqlState(error: unknown): string | undefined {
   return undefined;
 }
 
+/** Whether the statement met a database without our tables, or with others of their name: no such table, column, schema. */
+export function isTableFault(error: unknown): boolean {
+  return /^(?:42P01|42703|3F000)$/.test(sqlState(error) ?? '');
+}
+
 /**
  * Whether the rows of a statement caused its failure, so that leaving one out may help: data (22), constraints
  * (23), cardinality (21), limits such as a jsonb that is too large (54), an app's own trigger (P0).

@@ -15,9 +15,13 @@ export function withTimeLimit<T>(
     const timer = setTimeout(() => {
       over = true;
       reject(
-        new QueueError('STATEMENT_TIMEOUT', `The database did not answer a statement within ${limitMs} ms.`, {
-          data: { limitMs },
-        }),
+        new QueueError(
+          'STATEMENT_TIMEOUT',
+          `The database did not answer a statement within ${limitMs} ms. Is it there, and has the pool a connection to spare?`,
+          {
+            data: { limitMs },
+          },
+        ),
       );
     }, limitMs);
     promise.then(

@@ -23,6 +23,9 @@ const keys = ['maxAttempts', 'timeoutMs', 'rescueAfterMs', 'priority', 'retry'];
 
 /** The options as given, checked and frozen. */
 export function checkJobOptions<Payload>(given: JobOptions<Payload>): JobOptions<Payload> {
+  if (typeof given === 'object' && given !== null && 'queue' in given) {
+    throw invalidOption('queue', 'a method, as in job(…).queue(…), and no option', given.queue);
+  }
   checkKeys('job(…)', given, keys);
   const { maxAttempts, timeoutMs, rescueAfterMs, priority, retry } = given;
   if (maxAttempts !== undefined) wholeNumber('maxAttempts', maxAttempts, ...limits.maxAttempts);

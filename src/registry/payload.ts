@@ -136,7 +136,7 @@ function invalidPayload(kind: string, error: unknown): QueueError {
   const place = clip(`payload${where}`);
   return new QueueError(
     'INVALID_PAYLOAD',
-    `The payload of ${show(kind)} will not do: ${place} ${error.reason}.`,
+    `The payload of ${show(kind)} cannot be stored: ${place} ${error.reason}.`,
     {
       data: { kind, path: error.path },
     },

@@ -18,6 +18,7 @@ export type QueueErrorCode =
   | 'UNKNOWN_QUEUE'
   | 'UNEXPECTED_RESULT'
   | 'STATEMENT_TIMEOUT'
+  | 'TABLE_MISMATCH'
   | 'HANDLER_TIMEOUT'
   | 'JOB_LOST'
   | 'JOB_ENDED'
@@ -45,7 +46,12 @@ export class QueueError extends Error {
 /** The error of an option (or a field of an item) whose value will not do. */
 export function invalidOption(option: string, expected: string, given: unknown): QueueError {
   return new QueueError('INVALID_OPTION', `Expected \`${option}\` to be ${expected}, got ${show(given)}.`, {
-    data: { option, expected, given },
+    // Of objects only what they are: data is for logs, and payloads are not.
+    data: {
+      option,
+      expected,
+      given: Object(given) === given ? show(given) : given,
+    },
   });
 }
 
@@ -70,6 +76,7 @@ export function show(value: unknown): string {
 function showObject(value: object): string {
   try {
     if (Array.isArray(value)) return `an array of ${value.length}`;
+    if (value instanceof Date && Number.isNaN(value.getTime())) return 'an invalid Date';
     const name: unknown = Object.getPrototypeOf(value)?.constructor?.name;
     return typeof name === 'string' && name !== '' && name !== 'Object'
       ? `a ${clip(name).toWellFormed()}`

@@ -43,7 +43,7 @@ export function checkWorkerOptions<
     graceMs = 25_000,
     log = console,
   } = options;
-  assertExecutor(db);
+  assertExecutor(db, 'as `db`');
   if (isTransaction(db))
     throw new QueueError('INVALID_EXECUTOR', 'Expected `db` to be a database, got a transaction.');
   assertRegistry(registry);
@@ -74,9 +74,10 @@ export function checkWorkerOptions<
 
 function checkQueues(registry: AnyRegistry, queues: object): ReadonlyMap<string, number> {
   const names = [...new Set(Object.values(registry.kinds).map((type) => type.$queue))];
-  if (typeof queues !== 'object' || queues === null || Object.keys(queues).length === 0) {
-    throw invalidOption('queues', 'an object of queue names with how many jobs run at once', queues);
+  if (typeof queues !== 'object' || queues === null || Array.isArray(queues)) {
+    throw invalidOption('queues', 'an object such as { mail: 5 }', queues);
   }
+  if (Object.keys(queues).length === 0) throw invalidOption('queues', 'at least one queue', queues);
   const slots = new Map<string, number>();
   for (const [queue, count] of Object.entries(queues)) {
     if (!names.includes(queue)) {
@@ -122,11 +123,7 @@ function checkHandlers(
   const given = new Map<string, unknown>(Object.entries(handlers));
   for (const kind of given.keys()) {
     if (kinds.includes(kind)) continue;
-    throw new QueueError(
-      'UNKNOWN_HANDLER',
-      `There is a handler for ${show(kind)}, which is no kind on the queues served.${didYouMean(kind, kinds)}`,
-      { data: { kind } },
-    );
+    throw unknownHandler(registry, kinds, kind);
   }
   return new Map(
     kinds.map((kind) => {
@@ -134,10 +131,8 @@ function checkHandlers(
       if (handler === undefined) {
         throw new QueueError(
           'MISSING_HANDLER',
-          `There is no handler for ${show(kind)}, which is on a queue served.`,
-          {
-            data: { kind },
-          },
+          `There is no handler for ${show(kind)}, which is on a queue served. Give one, or name the kinds to serve in \`kinds\`.`,
+          { data: { kind } },
         );
       }
       checkFunction(`handlers[${show(kind)}]`, handler);
@@ -145,6 +140,17 @@ function checkHandlers(
       return [kind, { handler: handler as ServedKind['handler'], timeoutMs, retry }];
     }),
   );
+}
+
+/** Left out in silence, its jobs would wait for a worker that was meant to be this one. */
+function unknownHandler(registry: AnyRegistry, kinds: readonly string[], kind: string): QueueError {
+  const elsewhere = Object.hasOwn(registry.kinds, kind) ? registry.kinds[kind] : undefined;
+  const why = elsewhere
+    ? `which is on queue ${show(elsewhere.$queue)} and not served: name it in \`queues\` and \`kinds\`, or leave the handler out.`
+    : `which is no kind on the queues served.${didYouMean(kind, kinds)}`;
+  return new QueueError('UNKNOWN_HANDLER', `There is a handler for ${show(kind)}, ${why}`, {
+    data: { kind },
+  });
 }
 
 function definition(registry: AnyRegistry, kind: string): JobType<unknown, unknown, string> {

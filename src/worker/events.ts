@@ -1,4 +1,6 @@
 /** What a worker tells: typed events, and the one place that calls listeners. */
+import { checkFunction } from '../words/checks.js';
+import { invalidOption } from '../words/errors.js';
 import type { FinishMove } from '../words/outcome.js';
 
 /** A run of a job, as events name it. */
@@ -49,17 +51,49 @@ export interface WorkerEvents {
   stopped: { readonly unwritten: number };
 }
 
-/** What was done when an error came. */
-export type Activity = 'claim' | 'heartbeat' | 'finish' | 'rescue' | 'release' | 'connection' | 'listener';
+/**
+ * What was done when an error came. `handler`: thrown by a handler whose run had its outcome already (a committed
+ * `complete(tx)`, a `snooze`). `retry`: a kind's `retry` threw, or its answer was none.
+ */
+export type Activity =
+  | 'claim'
+  | 'heartbeat'
+  | 'finish'
+  | 'rescue'
+  | 'release'
+  | 'connection'
+  | 'listener'
+  | 'handler'
+  | 'retry';
 
 /** A promise it returns is not waited for, also not by `stop()`; its rejection is an `error` event. */
 export type Listener<Name extends keyof WorkerEvents> = (event: WorkerEvents[Name]) => void;
 
 export interface Events {
-  /** Calls the listener at each such event until the returned function is called. */
+  /**
+   * Calls the listener at each such event until the returned function is called.
+   *
+   * @throws QueueError `INVALID_OPTION` for an event that does not exist
+   */
   on<Name extends keyof WorkerEvents>(name: Name, listener: Listener<Name>): () => void;
   emit<Name extends keyof WorkerEvents>(name: Name, event: WorkerEvents[Name]): void;
 }
+
+const names: readonly (keyof WorkerEvents)[] = [
+  'started',
+  'claimed',
+  'completed',
+  'failed',
+  'discarded',
+  'snoozed',
+  'released',
+  'rescued',
+  'lost',
+  'unknown',
+  'error',
+  'stopping',
+  'stopped',
+];
 
 export function createEvents(): Events {
   const listeners: { [Name in keyof WorkerEvents]?: Set<Listener<Name>> } = {};
@@ -89,6 +123,8 @@ export function createEvents(): Events {
 
   return {
     on(name, listener) {
+      if (!names.includes(name)) throw invalidOption('event', `one of ${names.join(', ')}`, name);
+      checkFunction('listener', listener);
       of(name).add(listener);
       return () => void of(name).delete(listener);
     },

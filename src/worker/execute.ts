@@ -8,12 +8,12 @@ import type { TableName } from '../database/table-name.js';
 import { type JobContext, settled } from '../registry/handlers.js';
 import type { ClaimedJob } from '../sql/claim.js';
 import { completeIn } from '../sql/complete.js';
-import { retryDelay } from '../words/backoff.js';
 import { checkKeys } from '../words/checks.js';
 import { invalidOption, QueueError } from '../words/errors.js';
 import type { Outcome, When } from '../words/outcome.js';
 import { checkDelay, checkRunAt } from '../words/times.js';
-import { Discard, isDiscard } from './discard.js';
+import { Discard } from './discard.js';
+import { failed, type OnFault } from './failure.js';
 import type { ServedKind } from './options.js';
 
 /** A run of a job, from its claim until its end is written. */
@@ -30,10 +30,11 @@ export interface Run {
   readonly over: Promise<Outcome | undefined>;
 }
 
-export function execute(job: ClaimedJob, kind: ServedKind, table: TableName): Run {
+export function execute(job: ClaimedJob, kind: ServedKind, table: TableName, onFault: OnFault): Run {
   const controller = new AbortController();
   const startedAt = performance.now();
   let completing = false;
+  let completedIn: Transaction | undefined;
   let recorded: Outcome | undefined;
   /** The outcome of a handler that throws, once it was told to stop. */
   let whenAborted: Outcome | undefined;
@@ -62,32 +63,35 @@ export function execute(job: ClaimedJob, kind: ServedKind, table: TableName): Ru
     controller.abort(reason);
   }
 
+  function assertOpen(move: string): void {
+    if (!ended && !recorded) return;
+    throw new QueueError('JOB_ENDED', `Job ${job.id} has its outcome already; \`${move}\` changes nothing.`, {
+      data: { id: job.id, move },
+    });
+  }
+
   function record(outcome: Outcome): void {
-    if (ended || recorded) {
-      throw new QueueError(
-        'JOB_ENDED',
-        `Job ${job.id} has its outcome already; \`${outcome.move}\` changes nothing.`,
-        {
-          data: { id: job.id, move: outcome.move },
-        },
-      );
-    }
+    assertOpen(outcome.move);
     recorded = outcome;
   }
 
   async function complete(tx: Transaction): Promise<void> {
     assertTransaction(tx, 'job.complete(tx) ends the job together with your writes.');
-    record({ move: 'complete' });
-    recorded = undefined; // only checked: a transaction that is rolled back may be tried again, and complete as well
+    assertOpen('complete');
+    if (tx === completedIn) {
+      throw new QueueError('JOB_ENDED', `Job ${job.id} is completed in this transaction already.`, {
+        data: { id: job.id, move: 'complete' },
+      });
+    }
+    // Not the outcome yet: a transaction that is rolled back may be tried again, with another tx, and complete as well.
     completing = true;
+    completedIn = tx;
     const deleted = await completeIn(tx, table, job);
     if (deleted && !ended) return;
     throw new QueueError(
       'JOB_LOST',
       `Job ${job.id} is not this run's any more; its transaction must roll back.`,
-      {
-        data: { id: job.id },
-      },
+      { data: { id: job.id } },
     );
   }
 
@@ -102,7 +106,7 @@ export function execute(job: ClaimedJob, kind: ServedKind, table: TableName): Ru
               data: { id: job.id, timeoutMs: kind.timeoutMs },
             },
           );
-          end(error, failed(error, job, kind));
+          end(error, failed(error, job, kind, onFault));
         }, kind.timeoutMs);
 
   const context: JobContext<string, unknown> = {
@@ -130,8 +134,14 @@ export function execute(job: ClaimedJob, kind: ServedKind, table: TableName): Ru
   // The handler starts in this tick; an async function turns what it throws at once into a rejection.
   const handled = (async () => kind.handler(job.payload, context))();
   handled.then(
-    () => finishWith(recorded ?? (completing ? rolledBack(job) : { move: 'complete' })),
-    (error: unknown) => finishWith(recorded ?? whenAborted ?? failed(error, job, kind)),
+    () =>
+      finishWith(
+        recorded ?? (completing ? failed(rolledBack(job), job, kind, onFault) : { move: 'complete' }),
+      ),
+    (error: unknown) => {
+      if (recorded && !ended && !controller.signal.aborted) onFault(error, 'handler');
+      finishWith(recorded ?? whenAborted ?? failed(error, job, kind, onFault));
+    },
   );
 
   return {
@@ -156,30 +166,20 @@ export function neverStarted(job: ClaimedJob): Run {
 
 /**
  * After `complete(tx)` the row is gone if the transaction was committed, and then nothing can be written any more.
- * This outcome is for the row that is still there: the transaction was rolled back, and the attempt has failed.
+ * This error is for the row that is still there: the transaction was rolled back, and the attempt has failed.
  */
-function rolledBack(job: ClaimedJob): Outcome {
-  const error = new QueueError(
+function rolledBack(job: ClaimedJob): QueueError {
+  return new QueueError(
     'JOB_ROLLED_BACK',
     `Job ${job.id} was completed in a transaction that was rolled back, though its handler resolved.`,
     { data: { id: job.id } },
   );
-  return { move: 'fail', error, delayMs: undefined };
-}
-
-function failed(error: unknown, job: ClaimedJob, { retry }: ServedKind): Outcome {
-  if (isDiscard(error)) return { move: 'discard', error };
-  let answer: unknown;
-  try {
-    answer = retry?.(error, job.attempt, job.payload);
-    if (answer instanceof Promise) answer.catch(() => {}); // not awaited, but it must not end the process
-  } catch {
-    answer = undefined; // a fault in retry must not keep the attempt from being recorded
-  }
-  return answer === false ? { move: 'discard', error } : { move: 'fail', error, delayMs: retryDelay(answer) };
 }
 
 function whenOf(when: { readonly delayMs?: number; readonly runAt?: Date | string }): When {
+  if (typeof when !== 'object' || when === null) {
+    throw invalidOption('snooze(…)', '{ delayMs } or { runAt }', when);
+  }
   checkKeys('snooze(…)', when, ['delayMs', 'runAt']);
   if (when.runAt !== undefined && when.delayMs !== undefined) {
     throw invalidOption('runAt', 'left out where `delayMs` is given', when.runAt);

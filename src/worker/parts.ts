@@ -65,7 +65,9 @@ export function createParts(settings: Settings, name: string, events: Events): P
   function begin(job: ClaimedJob): void {
     const kind = settings.kinds.get(job.kind);
     if (!kind) return giveBack(job);
-    const run = execute(job, kind, table);
+    const run = execute(job, kind, table, (error, during) =>
+      events.emit('error', { error, during, retryInMs: null }),
+    );
     runs.set(keyOf(job), run);
     running.add(run);
     slots.take(job.queue);

@@ -1,6 +1,7 @@
 /** Which event the end of a run is, once the database has said what became of it. */
 import type { ClaimedJob } from '../sql/claim.js';
 import type { Finished } from '../sql/finish.js';
+import { QueueError } from '../words/errors.js';
 import type { Outcome } from '../words/outcome.js';
 import type { Events, JobInfo } from './events.js';
 import type { Run } from './execute.js';
@@ -15,12 +16,19 @@ export function reportFinish(
 ): void {
   const job = jobInfo(run.job);
   const { durationMs } = run;
-  if (answer.result === 'gone' && run.completing) return events.emit('completed', { job, durationMs });
+  if (answer.result === 'gone' && run.completing) {
+    events.emit('completed', { job, durationMs });
+    // Thrown after the transaction was committed: it changes nothing, but it must not vanish.
+    if (outcome.move === 'fail' && !isRolledBack(outcome.error)) {
+      events.emit('error', { error: outcome.error, during: 'handler', retryInMs: null });
+    }
+    return;
+  }
   if (answer.result !== 'done') {
     if (sent) return events.emit('unknown', { job, move: outcome.move });
     return events.emit('lost', { job, during: 'finish' });
   }
-  const dueInMs = answer.dueInMs ?? 0;
+  const dueInMs = Math.round(answer.dueInMs ?? 0);
   switch (outcome.move) {
     case 'complete':
       return events.emit('completed', { job, durationMs });
@@ -35,6 +43,11 @@ export function reportFinish(
     case 'release':
       return events.emit('released', { job, started: outcome.started });
   }
+}
+
+/** The worker's own guess, made in case the row would still be there. */
+function isRolledBack(error: unknown): boolean {
+  return error instanceof QueueError && error.code === 'JOB_ROLLED_BACK';
 }
 
 /** The part of a claimed job that events show: not the payload, which may hold what logs must not. */

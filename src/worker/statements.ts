@@ -4,9 +4,11 @@
  */
 
 import type { Database, Executor } from '../database/executor.js';
-import { isRowFault, sqlState } from '../database/sqlstate.js';
+import { isRowFault, isTableFault, sqlState } from '../database/sqlstate.js';
 import { withTimeLimit } from '../database/time-limit.js';
 import { sessionDefaults } from '../sql/session.js';
+import { errorBrief } from '../words/error-text.js';
+import { QueueError } from '../words/errors.js';
 
 export interface Statements {
   /** Runs one of the functions of `sql/`. `late` gets the answer of one that came after its time limit. */
@@ -47,7 +49,7 @@ export function createStatements(db: Database, limits: Limits): Statements {
       return value;
     } catch (error) {
       failed(error);
-      throw error;
+      throw isTableFault(error) ? tableMismatch(error) : error;
     }
   }
 
@@ -75,6 +77,15 @@ export function createStatements(db: Database, limits: Limits): Statements {
       return unbrokenSince === undefined || now - lastSuccess > limits.gapMs ? 0 : now - unbrokenSince;
     },
   };
+}
+
+function tableMismatch(cause: unknown): QueueError {
+  return new QueueError(
+    'TABLE_MISMATCH',
+    `The jobs table is not there, or not ours: ${errorBrief(cause)}. ` +
+      'Run the migrations (drizzle-kit migrate), or give createWorker the `tables` that createQueue has.',
+    { cause },
+  );
 }
 
 /** A bare claim under a serializable default fails most of the time, with 40001. */

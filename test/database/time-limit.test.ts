@@ -20,7 +20,8 @@ describe('a deadline', () => {
   it('rejects when no answer comes', async () => {
     await expect(withTimeLimit(new Promise(() => {}), 5)).rejects.toMatchObject({
       code: 'STATEMENT_TIMEOUT',
-      message: 'The database did not answer a statement within 5 ms.',
+      message:
+        'The database did not answer a statement within 5 ms. Is it there, and has the pool a connection to spare?',
       data: { limitMs: 5 },
     });
   });

@@ -24,6 +24,21 @@ beforeAll(async () => {
   tarball = join(folder, file ?? 'no tarball');
 }, 120_000);
 
+test('its source maps stay inside the package', () => {
+  const dist = join(root, 'dist');
+  const maps = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.map'),
+  );
+  expect(maps.length).toBeGreaterThan(10);
+  for (const map of maps) {
+    const { sources, sourcesContent } = JSON.parse(readFileSync(join(dist, map), 'utf8'));
+    expect(sourcesContent).toHaveLength(1);
+    for (const source of sources) {
+      expect(join(dirname(join(dist, map)), source).startsWith(join(root, 'src'))).toBe(true);
+    }
+  }
+});
+
 describe.each([
   { generation: 'drizzle-orm 0.45', manifest: join(root, 'package.json') },
   { generation: 'drizzle-orm 1.0', manifest: join(root, 'test/v1/package.json') },

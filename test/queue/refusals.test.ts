@@ -1,7 +1,9 @@
 /** What is refused is refused before any SQL: the caller's transaction stays usable, and commits. */
+
 import { describe, expect, it } from 'vitest';
 import { QueueError } from '../../src/index.js';
 import { useDatabase } from '../support/database.js';
+import { givenInData } from '../support/given.js';
 import { callPlainly, logged, queue } from './stage.js';
 
 const database = useDatabase();
@@ -106,7 +108,7 @@ it.each([undefined, null, 'ping', { kind: 'ping' }, new Set(), 5])(
     const { db, statements } = logged(database.db.$client);
     await expect(callPlainly(queue.enqueueMany, db, list)).rejects.toMatchObject({
       code: 'INVALID_OPTION',
-      data: { option: 'list', given: list },
+      data: { option: 'list', given: givenInData(list) },
     });
     expect(statements).toEqual([]);
   },
@@ -139,7 +141,7 @@ it('a hole in the list is refused', async () => {
 function option(name: string, value: unknown, others = {}): Pick<Wrong, 'item' | 'error'> {
   return {
     item: { kind: 'ping', ...others, [name]: value },
-    error: { code: 'INVALID_OPTION', data: { option: name, given: value } },
+    error: { code: 'INVALID_OPTION', data: { option: name, given: givenInData(value) } },
   };
 }
 

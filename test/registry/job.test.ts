@@ -93,7 +93,9 @@ describe('job', () => {
           'Known are: maxAttempts, timeoutMs, rescueAfterMs, priority, retry.',
       ),
     );
-    expect(() => jobOf({ queue: 'mail' })).toThrow(refused('Unknown option "queue" in job(…). Known are'));
+    expect(() => jobOf({ queue: 'mail' })).toThrow(
+      refused('Expected `queue` to be a method, as in job(…).queue(…)'),
+    );
     expect(() => jobOf(JSON.parse('{"__proto__":1}'))).toThrow(refused('Unknown option "__proto__"'));
   });
 

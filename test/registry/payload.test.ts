@@ -79,7 +79,7 @@ describe('a payload', () => {
     ['NUL in a text', { a: 'x\0y' }, ['a'], 'payload.a has a NUL character, which Postgres cannot store.'],
     ['NUL in a key', { ok: 1, b: { 'x\0y': 1 } }, ['b'], 'payload.b has a NUL character'],
     ['NUL deep inside', { a: [1, { b: ['\0'] }] }, ['a', 1, 'b', 0], 'payload.a[1].b[0] has a NUL character'],
-    ['NUL as the whole', '\0', [], 'will not do: payload has a NUL character'],
+    ['NUL as the whole', '\0', [], 'cannot be stored: payload has a NUL character'],
     ['the first half of an emoji', { a: '\ud83d' }, ['a'], 'payload.a has half of a surrogate pair'],
     ['the second half', { a: ['x\udc00'] }, ['a', 0], 'payload.a[0] has half of a surrogate pair'],
     ['half an emoji in a key', { '\ud83d': 1 }, [], 'payload has half of a surrogate pair'],
@@ -95,7 +95,7 @@ describe('a payload', () => {
     ['Infinity', { n: [Number.POSITIVE_INFINITY] }, ['n', 0], 'payload.n[0] is Infinity'],
     ['-Infinity', Number.NEGATIVE_INFINITY, [], 'payload is -Infinity'],
     ['a Date', { at: new Date(0) }, ['at'], 'payload.at is a Date'],
-    ['an invalid Date', { at: new Date(Number.NaN) }, ['at'], 'payload.at is a Date'],
+    ['an invalid Date', { at: new Date(Number.NaN) }, ['at'], 'payload.at is an invalid Date'],
     ['a Map', { m: new Map([[1, 2]]) }, ['m'], 'payload.m is a Map'],
     ['a Set', new Set([1]), [], 'payload is a Set'],
     ['a Buffer', { file: Buffer.from('x') }, ['file'], 'payload.file is a Buffer'],
@@ -125,7 +125,7 @@ describe('a payload', () => {
   ])('is refused for %s', (_what, payload, path, sentence) => {
     const error = refusal(payload);
     expect(error).toMatchObject({ code: 'INVALID_PAYLOAD', data: { kind: 'sendReceipt', path } });
-    expect(error.message).toContain('The payload of "sendReceipt" will not do: ');
+    expect(error.message).toContain('The payload of "sendReceipt" cannot be stored: ');
     expect(error.message).toContain(sentence);
   });
 

@@ -1,6 +1,8 @@
 /** The checks that every surface with options shares. */
+
 import { describe, expect, it } from 'vitest';
 import { checkFunction, checkKeys, checkName, wholeNumber } from '../../src/words/checks.js';
+import { givenInData } from '../support/given.js';
 
 const refused = (message: string) => expect.objectContaining({ code: 'INVALID_OPTION', message });
 
@@ -58,7 +60,7 @@ describe('a name', () => {
     expect(() => checkName('queue', name)).toThrow(
       expect.objectContaining({
         code: 'INVALID_OPTION',
-        data: expect.objectContaining({ option: 'queue', given: name }),
+        data: expect.objectContaining({ option: 'queue', given: givenInData(name) }),
       }),
     );
   });

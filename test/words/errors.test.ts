@@ -55,7 +55,7 @@ describe('a value in a message', () => {
     [{ a: 1 }, 'an object'],
     [Object.create(null), 'an object'],
     [new Order(), 'a Order'],
-    [new Date(Number.NaN), 'a Date'],
+    [new Date(Number.NaN), 'an invalid Date'],
     [new Map(), 'a Map'],
     [Promise.resolve(), 'a Promise'],
     [runInNewContext('({})'), 'an object'],

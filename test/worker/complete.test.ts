@@ -163,6 +163,32 @@ it('lets heartbeats and ends of other jobs go on while its transaction is open',
   expect(seen).toMatchObject({ lost: [], rescued: [], failed: [], unknown: [], error: [] });
 });
 
+it('lets the handler go on after the commit, without telling it that its job is lost', async () => {
+  const [committed, go] = [createGate(), createGate()];
+  const signals: AbortSignal[] = [];
+  const { add, seen } = await startTask(async ({ n }, job) => {
+    signals.push(job.signal);
+    if (n === 1) {
+      await database.db.transaction((tx) => job.complete(tx));
+      committed.open();
+    }
+    await go.passed;
+  });
+  await add(1);
+  await committed.passed;
+  const other = await add(2);
+  const beaten = async () => {
+    const [pulse] = await database.sql`
+      select 1 from jobs where id = ${other} and heartbeat_at > started_at + interval '0.3 seconds'`;
+    return pulse;
+  };
+  await until(beaten, { what: 'heartbeats of the worker' });
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
+  go.open();
+  await until(() => seen.completed.length === 2, { what: 'both ends' });
+  expect(seen).toMatchObject({ lost: [], unknown: [] });
+});
+
 it('has completed the job when it commits after the time limit', async () => {
   const [inside, go] = [createGate(), createGate()];
   const { add, seen } = await startTask(

@@ -97,13 +97,16 @@ it('a listener is called until it is taken back, also by itself', () => {
   expect(heard).toEqual(['first a', 'second a', 'second b']);
 });
 
-it('events are typed by their name', () => {
+it('events are typed by their name, and a wrong name is refused', () => {
   const { worker } = taskWorker(() => undefined);
   worker.on('failed', (event) => {
     expectTypeOf(event.job).toEqualTypeOf<JobInfo>();
     expectTypeOf(event.retryInMs).toEqualTypeOf<number>();
     expectTypeOf(event.error).toBeUnknown();
   });
-  // @ts-expect-error there is no such event
-  worker.on('complete', () => {});
+  const misnamed = () => {
+    // @ts-expect-error there is no such event
+    worker.on('complete', () => {});
+  };
+  expect(misnamed).toThrow('`event`');
 });

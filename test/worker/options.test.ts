@@ -47,7 +47,7 @@ describe('refused', () => {
   it.each(numbers)('%s is a whole number from %d to %d', (option, from, to) => {
     for (const given of [from - 1, to + 1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '500', null, {}, 5n]) {
       const error = errorOf({ ...good, [option]: given });
-      expect(error).toMatchObject({ code: 'INVALID_OPTION', data: { option, given } });
+      expect(error).toMatchObject({ code: 'INVALID_OPTION', data: { option } });
       expect(error.message).toMatch(
         new RegExp(`^Expected \`${option}\` to be a whole number from ${from} to ${to}, got .+\\.$`),
       );
@@ -66,7 +66,7 @@ describe('refused', () => {
       /"concurrency".*Known are: db, registry/,
     ],
     'no queues': [{ queues: {} }, 'INVALID_OPTION', /`queues`.*got an object/],
-    'queues as a list': [{ queues: ['mail'] }, 'UNKNOWN_QUEUE', /queue "0".*Known are: mail, default/],
+    'queues as a list': [{ queues: ['mail'] }, 'INVALID_OPTION', /`queues`.*got an array of 1/],
     'queues as a text': [{ queues: 'mail' }, 'INVALID_OPTION', /`queues`.*got "mail"/],
     'a queue with no slots': [
       { queues: { mail: 0 } },

@@ -53,11 +53,11 @@ describe.each(['postgres.js', 'node-postgres'] as const)('a worker on %s', (driv
   it('goes on with new jobs after a restart', async () => {
     const child = start({ driver });
     await child.message(({ event }) => event === 'started', 'its start');
-    await add(1, 'end');
+    await add(1, 'nothing');
     await untilNoneLeft();
 
     await server.restart('immediate');
-    await add(5, 'end');
+    await add(5, 'nothing');
 
     await untilNoneLeft();
     await expectCleanEnd(child);
@@ -65,7 +65,7 @@ describe.each(['postgres.js', 'node-postgres'] as const)('a worker on %s', (driv
 
   it('lives when each of its backends is terminated, again and again', async () => {
     const child = start({ driver });
-    await add(300, 'end');
+    await add(300, 'nothing');
     await untilCount(child, 'handling', 1);
     let terminated = 0;
     await until(
@@ -75,19 +75,18 @@ describe.each(['postgres.js', 'node-postgres'] as const)('a worker on %s', (driv
             select count(pg_terminate_backend(pid))::int as n, (select count(*)::int from jobs) as left
             from   pg_stat_activity where application_name = 'child worker'`;
           terminated += killed?.n ?? 0;
-          if (terminated < 10) await add(10, 'end');
+          if (terminated < 10) await add(10, 'nothing');
           return terminated >= 10;
         }),
       { what: 'ten backends to be terminated' },
     );
 
-    await retriesAreDue();
     await untilNoneLeft();
     await expectCleanEnd(child);
   });
 
   it('begins to work when the database comes up after it', async () => {
-    await add(3, 'end');
+    await add(3, 'nothing');
     await server.halt();
     const child = start({ driver });
     await child.message(({ event }) => event === 'error', 'a failed statement');
@@ -128,7 +127,7 @@ function start(config: Omit<Config, 'url'>): WorkerProcess<Message> {
   return processes.start('task-worker', { url: server.url, ...config });
 }
 
-function add(n: number, does: 'wait' | 'end'): Promise<unknown> {
+function add(n: number, does: 'wait' | 'nothing'): Promise<unknown> {
   const list = Array.from({ length: n }, (_, i) => ({ kind: 'task', payload: { n: i, does } }) as const);
   return asAdmin(server.url, (sql) => enqueueMany(drizzle({ client: sql }), list));
 }
@@ -151,11 +150,6 @@ async function untilNoneLeft(): Promise<void> {
   } finally {
     await sql.end();
   }
-}
-
-/** A handler's own statement may have failed with its backend: that attempt is to be repeated at once. */
-async function retriesAreDue(): Promise<void> {
-  await asAdmin(server.url, (sql) => sql`update jobs set run_at = now() where state = 'available'`);
 }
 
 /** No stray error has ended the process, and it can still stop as it should. */

@@ -72,7 +72,6 @@ it('Infinity is the longest delay there is', async () => {
 
 /** Plain JavaScript answers what the compiler would refuse. */
 const useless: Record<string, () => unknown> = {
-  undefined: () => undefined,
   NaN: () => Number.NaN,
   'a negative number': () => -5,
   'the text "10"': () => '10',
@@ -81,11 +80,23 @@ const useless: Record<string, () => unknown> = {
   'a bigint': () => 10n,
   'a Promise': () => Promise.resolve(0),
   'a Promise that rejects': () => Promise.reject(new Error('nobody waits for this')),
+  'a revoked Proxy': () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    return proxy;
+  },
   'an error it throws': () => {
     throw new Error('retry is broken');
   },
 };
-it.each(Object.keys(useless))('%s means the usual backoff', async (name) => {
+it('undefined is the usual backoff', async () => {
+  const { retryInMs, seen } = await failOnce(() => undefined);
+  expect(retryInMs).toBeGreaterThan(900);
+  expect(retryInMs).toBeLessThanOrEqual(2_000);
+  expect(seen.error).toEqual([]);
+});
+
+it.each(Object.keys(useless))('%s means the usual backoff, and is told as an error', async (name) => {
   const { retryInMs, job, seen } = await failOnce(useless[name] as Retry);
   expect(job).toMatchObject({
     state: 'available',
@@ -94,5 +105,5 @@ it.each(Object.keys(useless))('%s means the usual backoff', async (name) => {
   });
   expect(retryInMs).toBeGreaterThan(900);
   expect(retryInMs).toBeLessThanOrEqual(2_000);
-  expect(seen.error).toEqual([]);
+  expect(seen.error).toMatchObject([{ during: 'retry', retryInMs: null }]);
 });

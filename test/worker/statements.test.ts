@@ -2,6 +2,8 @@
  * How a worker sends its statements: none is waited for without end, and a database's odd defaults do no harm.
  */
 import { sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/postgres-js';
+import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Executor } from '../../src/database/executor.js';
 import { numberOf, rows } from '../../src/database/rows.js';
@@ -49,6 +51,16 @@ describe.each(['postgres.js', 'node-postgres'] as const)(
     });
   },
 );
+
+it('postgres.js may be told to fetch no types', async () => {
+  const client = postgres(database.url, { fetch_types: false });
+  const { add, seen, worker } = await startTask(() => undefined, { db: drizzle({ client }) });
+  await add(1);
+  await until(() => seen.completed.length, { what: 'the job' });
+  await worker.stop();
+  expect(seen.error).toEqual([]);
+  await client.end();
+});
 
 describe('how long all has gone well', () => {
   it('begins anew after a failure, but not after a fault of a row', async () => {
