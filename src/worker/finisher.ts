@@ -43,6 +43,8 @@ export function createFinisher(
   let inFlight = 0;
   let pumping = false;
   let closed = false;
+  /** All that is left are rows that somebody holds: new ends need not wait for them. */
+  let onlyBusy = false;
   let whenIdle: (() => void)[] = [];
   const alarm = createAlarm();
   const retryPause = createRetryPause();
@@ -58,6 +60,7 @@ export function createFinisher(
       const pauseMs = await write(batch);
       inFlight = 0;
       if (pauseMs > 0 && !closed) await alarm.sleep(pauseMs);
+      onlyBusy = false;
     }
     pumping = false;
     if (pending.length === 0) {
@@ -114,7 +117,7 @@ export function createFinisher(
       busyPause.reset();
       return 0;
     }
-    const onlyBusy = pending.length === 0;
+    onlyBusy = pending.length === 0;
     pending.push(...busy);
     // Rows that a handler's open transaction holds: without a pause this would ask as fast as it can.
     return onlyBusy ? busyPause.next() : 0;
@@ -123,6 +126,7 @@ export function createFinisher(
   return {
     add(run, outcome) {
       pending.push({ id: run.job.id, lockedBy: run.job.lockedBy, outcome, run, sent: false });
+      if (onlyBusy) alarm.wake();
       if (pumping) return;
       pumping = true;
       void pump();

@@ -159,6 +159,24 @@ it('leaves a row that somebody holds for later, and writes the others now', asyn
   expect(seen).toMatchObject({ lost: [], error: [] });
 });
 
+it('does not make new ends wait for the pause after a row that stays held', async () => {
+  const go = createGate();
+  const { add, seen } = await startTask(({ n }) => (n === 0 ? go.passed : undefined));
+  const held = await add(0);
+  await until(() => seen.claimed.length, { what: 'the claim' });
+
+  await whileHeld(database.sql, [held], async () => {
+    go.open();
+    const began = performance.now();
+    for (let n = 1; n <= 15; n++) {
+      await add(n);
+      await until(() => seen.completed.length === n, { what: `end ${n}` });
+    }
+    // In step with the pauses, which double up to a second, fifteen ends take ten seconds.
+    expect(performance.now() - began).toBeLessThan(5_000);
+  });
+});
+
 it('leaves rows alone that were deleted or moved meanwhile, and says so', async () => {
   const go = createGate();
   const { add, seen } = await startTask(() => go.passed, { heartbeatMs: 10_000 });
