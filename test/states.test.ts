@@ -46,7 +46,7 @@ const ways: Record<MoveName, readonly Way[]> = {
       to: 'running',
       make: async (id) => (await heartbeat(database.db, table, [{ id, lockedBy }]))[0]?.pulse,
       refusal: 'lost',
-      absence: 'lost',
+      absence: 'gone',
     },
   ],
   complete: [

@@ -59,6 +59,14 @@ export function isTransaction(value: Executor): value is Transaction {
   return typeof (value as Partial<Transaction>).rollback === 'function';
 }
 
+/** Whether its driver is one node-postgres Client: a connection that all callers share, their transactions included. */
+export function isSingleClient(db: Executor): boolean {
+  const client: unknown = '$client' in db ? db.$client : undefined;
+  return (
+    typeof client === 'object' && client !== null && 'processID' in client && 'connectionParameters' in client
+  );
+}
+
 const entityKind = Symbol.for('drizzle:entityKind');
 
 /** Drizzle's name of a database of another dialect (`MySql2Database`, …), or undefined. */

@@ -9,15 +9,34 @@ interface Emitter {
   off(event: string, listener: (...args: never[]) => void): unknown;
 }
 
+type Report = (error: unknown) => void;
+
+/** Pools that are listened to: one set of listeners each, however many workers share it. */
+const watched = new WeakMap<Emitter, { readonly reports: Set<Report>; unlisten(): void }>();
+
 /**
  * Passes such errors of the database's node-postgres pool to `report` until the returned function is called. Each
  * client gets one listener for its life, so that many checkouts do not add up.
  */
-export function watchPool(db: Executor, report: (error: unknown) => void): () => void {
+export function watchPool(db: Executor, report: Report): () => void {
   const pool: unknown = '$client' in db ? db.$client : undefined;
   if (!isEmitter(pool)) return () => {};
+  const { reports, unlisten } = watched.get(pool) ?? listen(pool);
+  reports.add(report);
+  return () => {
+    reports.delete(report);
+    if (reports.size > 0) return;
+    watched.delete(pool);
+    unlisten();
+  };
+}
+
+function listen(pool: Emitter) {
+  const reports = new Set<Report>();
   const clients = new Set<Emitter>();
-  const onError = (error: unknown): void => report(error);
+  const onError = (error: unknown): void => {
+    for (const report of reports) report(error);
+  };
   const onAcquire = (client: unknown): void => {
     if (!isEmitter(client) || clients.has(client)) return;
     clients.add(client);
@@ -30,13 +49,17 @@ export function watchPool(db: Executor, report: (error: unknown) => void): () =>
   pool.on('error', onError);
   pool.on('acquire', onAcquire);
   pool.on('remove', onRemove);
-  return () => {
-    pool.off('error', onError);
-    pool.off('acquire', onAcquire);
-    pool.off('remove', onRemove);
-    for (const client of clients) client.off('error', onError);
-    clients.clear();
+  const watch = {
+    reports,
+    unlisten() {
+      pool.off('error', onError);
+      pool.off('acquire', onAcquire);
+      pool.off('remove', onRemove);
+      for (const client of clients) client.off('error', onError);
+    },
   };
+  watched.set(pool, watch);
+  return watch;
 }
 
 function isEmitter(value: unknown): value is Emitter {

@@ -25,7 +25,8 @@ export async function rows(executor: Executor, statement: SQL): Promise<readonly
 
 /** An id or count out of a row. Ids are JavaScript numbers: 2^53 of them are out of reach. */
 export function numberOf(value: unknown): number {
-  const number = typeof value === 'string' ? Number(value) : value;
+  // A bigint where the app told its driver to parse int8 so.
+  const number = typeof value === 'string' || typeof value === 'bigint' ? Number(value) : value;
   if (typeof number === 'number' && !Number.isNaN(number)) return number;
   throw new QueueError('UNEXPECTED_RESULT', `Expected a number from the database, got ${show(value)}.`);
 }

@@ -46,7 +46,7 @@ export async function claim(db: Executor, jobs: TableName, request: ClaimRequest
     kind: textOf(row['kind']),
     payload: row['payload'],
     attempt: numberOf(row['attempts']),
-    maxAttempts: numberOf(row['max_attempts']),
+    maxAttempts: numberOf(row['maxAttempts']),
   }));
 }
 
@@ -103,7 +103,8 @@ claimed as (
   where  job.id = any(array(select next.id from next))  -- an array: as a join it reads the whole table after analyze
   returning job.id, job.queue, job.kind, job.payload, job.attempts, job.max_attempts, job.priority, job.run_at
 )
-select claimed.id, claimed.queue, claimed.kind, claimed.payload, claimed.attempts, claimed.max_attempts
+-- "maxAttempts": names with an underscore may be renamed by a client (postgres.js has transforms)
+select claimed.id, claimed.queue, claimed.kind, claimed.payload, claimed.attempts, claimed.max_attempts as "maxAttempts"
 from   claimed  -- the update does not keep the order
 order  by array_position(${queues}, claimed.queue), claimed.priority desc, claimed.run_at, claimed.id`;
 }

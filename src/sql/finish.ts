@@ -102,7 +102,7 @@ moved as (
             (extract(epoch from job.run_at)::float8 - extract(epoch from clock_timestamp())::float8) * 1000 as due_in_ms
 )
 select asked.id,
-       asked.locked_by,
+       asked.locked_by as "lockedBy",
        case
          when exists (select 1 from mine where mine.id = asked.id and mine.locked_by = asked.locked_by) then 'done'
          when job.id is null                                                                           then 'gone'
@@ -110,17 +110,17 @@ select asked.id,
          else 'lost'
        end as result,
        moved.state,
-       moved.due_in_ms
+       moved.due_in_ms as "dueInMs"
 from   asked
 left   join ${jobs} as job on job.id = asked.id and job.id = any(array(select asked.id from asked))
 left   join moved on moved.id = asked.id`,
   );
   return result.map((row) => ({
     id: numberOf(row['id']),
-    lockedBy: textOf(row['locked_by']),
+    lockedBy: textOf(row['lockedBy']),
     result: resultOf(textOf(row['result'])),
     state: row['state'] == null ? null : textOf(row['state']),
-    dueInMs: row['due_in_ms'] == null ? null : numberOf(row['due_in_ms']),
+    dueInMs: row['dueInMs'] == null ? null : numberOf(row['dueInMs']),
   }));
 }
 

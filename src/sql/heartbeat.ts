@@ -9,9 +9,10 @@ import type { ClaimedId } from '../words/outcome.js';
 /**
  * - `ours`: renewed
  * - `busy`: another transaction holds the row at this moment (a handler's open `complete(tx)`); nobody can rescue it
- * - `lost`: the row is gone or has another claim
+ * - `lost`: the row has another claim, or a person moved it
+ * - `gone`: there is no such row any more
  */
-export type Pulse = 'ours' | 'busy' | 'lost';
+export type Pulse = 'ours' | 'busy' | 'lost' | 'gone';
 
 export interface Heartbeat extends ClaimedId {
   readonly pulse: Pulse;
@@ -50,22 +51,23 @@ renewed as (
   where  job.id = any(array(select mine.id from mine))
 )
 select asked.id,
-       asked.locked_by,
+       asked.locked_by as "lockedBy",
        case
          when exists (select 1 from mine where mine.id = asked.id and mine.locked_by = asked.locked_by) then 'ours'
          when exists (select 1 from ${jobs} as job
                       where  job.id = asked.id and job.state = 'running' and job.locked_by = asked.locked_by) then 'busy'
-         else 'lost'
+         when exists (select 1 from ${jobs} as job where job.id = asked.id) then 'lost'
+         else 'gone'
        end as pulse
 from   asked`,
   );
   return result.map((row) => ({
     id: numberOf(row['id']),
-    lockedBy: textOf(row['locked_by']),
+    lockedBy: textOf(row['lockedBy']),
     pulse: pulseOf(textOf(row['pulse'])),
   }));
 }
 
 function pulseOf(text: string): Pulse {
-  return text === 'ours' || text === 'busy' ? text : 'lost';
+  return text === 'ours' || text === 'busy' || text === 'gone' ? text : 'lost';
 }

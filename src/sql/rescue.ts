@@ -1,8 +1,10 @@
 /** The `rescue` move: jobs whose worker gave no sign of life run again, or are discarded when attempts are used up. */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { Executor } from '../database/executor.js';
+import { idArray, textArray } from '../database/parameters.js';
 import { numberOf, rows, textOf } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
+import type { ClaimedId } from '../words/outcome.js';
 import { usualBackoff } from './backoff.js';
 import { loggedErrors } from './errors-log.js';
 
@@ -18,14 +20,50 @@ export interface RescuedJob {
   readonly lockedBy: string;
 }
 
+/** A job is dead when its row is free and its claim gave no sign of life for the row's own limit. */
+const isDead = sql`
+        job.state = 'running'
+    -- After an outage every heartbeat is old, though the workers live: time counts from the server's start.
+    and greatest(job.heartbeat_at, pg_postmaster_start_time()) < clock_timestamp() - job.timeout_s * interval '1 second'`;
+
+/**
+ * The first look: up to {@link largestRescue} dead jobs of every queue and kind, by id. A row that somebody holds is not
+ * among them: its worker may be in the middle of a `complete(tx)`, during which no heartbeat gets through.
+ */
+export async function findDead(db: Executor, jobs: TableName): Promise<ClaimedId[]> {
+  const dead = await rows(
+    db,
+    sql`
+select job.id, job.locked_by as "lockedBy"
+from   ${jobs} as job
+where  ${isDead}
+order  by job.id
+limit  ${sql.raw(String(largestRescue))}
+for update skip locked`,
+  );
+  return dead.map((row) => ({ id: numberOf(row['id']), lockedBy: textOf(row['lockedBy']) }));
+}
+
+/** Which of the dead jobs to rescue, and until when; all of them, at any time, where nothing is said. */
+export interface RescueRequest {
+  /** Only these claims: those that were dead at an earlier look as well. */
+  readonly among?: readonly ClaimedId[];
+  /**
+   * Nothing when the database's clock (see `databaseTimeS`) is past this: a statement that waits in a driver or a
+   * network through an outage would arrive before the heartbeats of workers that live.
+   */
+  readonly notAfterS?: number;
+}
+
 /**
  * Rescues up to {@link largestRescue} dead jobs of every queue and kind: the row's own limit decides, not what this
  * worker's registry knows. Never waits for a row lock; several rescuers at once share the work.
- *
- * @param notAfterS Does nothing when the database's clock (see `databaseTimeS`) is past this. A statement that waits
- * in a driver or a network through an outage would arrive before the heartbeats of workers that live.
  */
-export async function rescue(db: Executor, jobs: TableName, notAfterS?: number): Promise<RescuedJob[]> {
+export async function rescue(
+  db: Executor,
+  jobs: TableName,
+  { among, notAfterS }: RescueRequest = {},
+): Promise<RescuedJob[]> {
   const inTime =
     notAfterS === undefined ? sql`true` : sql`clock_timestamp() < to_timestamp(${notAfterS}::float8)`;
   const why = sql`'rescued: no heartbeat for more than ' || job.timeout_s || ' s from ' || job.locked_by`;
@@ -35,10 +73,9 @@ export async function rescue(db: Executor, jobs: TableName, notAfterS?: number):
 with dead as materialized (  -- the row lock and the test of its heartbeat belong together: a live job cannot be taken
   select job.id, job.locked_by
   from   ${jobs} as job
-  where  job.state = 'running'
-    -- After an outage every heartbeat is old, though the workers live: time counts from the server's start.
-    and  greatest(job.heartbeat_at, pg_postmaster_start_time()) < clock_timestamp() - job.timeout_s * interval '1 second'
+  where  ${isDead}
     and  ${inTime}
+    and  ${among === undefined ? sql`true` : isAmong(among)}
   order  by job.id
   limit  ${sql.raw(String(largestRescue))}
   for update skip locked
@@ -56,7 +93,7 @@ rescued as (
   where  job.id = any(array(select dead.id from dead))  -- joined with dead it would be a nested loop over both
   returning job.id, job.queue, job.kind, job.state
 )
-select rescued.id, rescued.queue, rescued.kind, rescued.state, dead.locked_by
+select rescued.id, rescued.queue, rescued.kind, rescued.state, dead.locked_by as "lockedBy"
 from   rescued
 join   dead using (id)`,
   );
@@ -65,6 +102,16 @@ join   dead using (id)`,
     queue: textOf(row['queue']),
     kind: textOf(row['kind']),
     state: textOf(row['state']),
-    lockedBy: textOf(row['locked_by']),
+    lockedBy: textOf(row['lockedBy']),
   }));
+}
+
+/** coalesce makes it one hash table instead of a join, as in the heartbeat. */
+function isAmong(claims: readonly ClaimedId[]): SQL {
+  const [ids, tokens] = [
+    idArray(claims.map(({ id }) => id)),
+    textArray(claims.map(({ lockedBy }) => lockedBy)),
+  ];
+  return sql`job.id = any(${ids})
+    and  coalesce((job.id, job.locked_by) in (select * from unnest(${ids}, ${tokens})), false)`;
 }

@@ -14,9 +14,9 @@ export async function sessionDefaults(db: Executor): Promise<SessionDefaults> {
     db,
     sql`
 select current_setting('default_transaction_isolation') as isolation,
-       current_setting('default_transaction_read_only') as read_only`,
+       current_setting('default_transaction_read_only') as "readOnly"`,
   );
-  return { isolation: String(row?.['isolation']), readOnly: row?.['read_only'] === 'on' };
+  return { isolation: String(row?.['isolation']), readOnly: row?.['readOnly'] === 'on' };
 }
 
 /** The database's clock, in seconds since 1970. */

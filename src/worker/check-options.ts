@@ -1,6 +1,6 @@
 /** A worker's options checked once, and frozen with every default filled in. */
 import { checkTables } from '../database/any-tables.js';
-import { assertExecutor, isTransaction } from '../database/executor.js';
+import { assertExecutor, isSingleClient, isTransaction } from '../database/executor.js';
 import { tableName } from '../database/table-name.js';
 import { jobs } from '../database/tables.js';
 import type { KindsOn } from '../registry/handlers.js';
@@ -46,20 +46,18 @@ export function checkWorkerOptions<
   assertExecutor(db, 'as `db`');
   if (isTransaction(db))
     throw new QueueError('INVALID_EXECUTOR', 'Expected `db` to be a database, got a transaction.');
+  if (isSingleClient(db)) {
+    throw new QueueError(
+      'INVALID_EXECUTOR',
+      'Expected `db` to have a pool, got a single pg Client: the worker would claim and finish inside the transactions of its handlers. Use a pg Pool.',
+    );
+  }
   assertRegistry(registry);
   const slots = checkQueues(registry, queues);
   const kinds = servedKinds(registry, slots, options.kinds);
   const served = checkHandlers(registry, kinds, handlers);
   wholeNumber('heartbeatMs', heartbeatMs, 100, 600_000);
-  for (const kind of kinds) {
-    const { rescueAfterMs = jobDefaults.rescueAfterMs } = definition(registry, kind).options;
-    if (heartbeatMs * 2 <= rescueAfterMs) continue;
-    throw invalidOption(
-      'heartbeatMs',
-      `at most half of ${show(kind)}'s rescueAfterMs (${rescueAfterMs})`,
-      heartbeatMs,
-    );
-  }
+  const rescueAfterMs = checkHeartbeat(registry, kinds, heartbeatMs);
   return Object.freeze({
     db,
     table: tableName(checkTables(tables).jobs),
@@ -67,9 +65,26 @@ export function checkWorkerOptions<
     kinds: served,
     pollIntervalMs: wholeNumber('pollIntervalMs', pollIntervalMs, 10, 3_600_000),
     heartbeatMs,
+    heartbeatLimitMs: Math.max(100, (rescueAfterMs - heartbeatMs) / 3),
     graceMs: wholeNumber('graceMs', graceMs, 0, 3_600_000),
     log: checkLog(log),
   });
+}
+
+/** The shortest `rescueAfterMs` of the kinds served, which leaves room for two heartbeats. */
+function checkHeartbeat(registry: AnyRegistry, kinds: readonly string[], heartbeatMs: number): number {
+  let shortest = Number.POSITIVE_INFINITY;
+  for (const kind of kinds) {
+    const { rescueAfterMs = jobDefaults.rescueAfterMs } = definition(registry, kind).options;
+    shortest = Math.min(shortest, rescueAfterMs);
+    if (heartbeatMs * 2 <= rescueAfterMs) continue;
+    throw invalidOption(
+      'heartbeatMs',
+      `at most half of ${show(kind)}'s rescueAfterMs (${rescueAfterMs})`,
+      heartbeatMs,
+    );
+  }
+  return shortest;
 }
 
 function checkQueues(registry: AnyRegistry, queues: object): ReadonlyMap<string, number> {

@@ -5,7 +5,7 @@ export interface Deadline {
   readonly passed: Promise<void>;
   /** The time comes in so many ms at the latest. */
   within(ms: number): void;
-  /** Forgets the timer, which would keep the process alive. */
+  /** Forgets the timer, which would keep the process alive, and takes no other. */
   cancel(): void;
 }
 
@@ -25,7 +25,10 @@ export function createDeadline(): Deadline {
       clearTimeout(timer);
       timer = setTimeout(pass, ms);
     },
-    cancel: () => clearTimeout(timer),
+    cancel() {
+      at = 0;
+      clearTimeout(timer);
+    },
   };
 }
 

@@ -12,7 +12,7 @@ import { checkKeys } from '../words/checks.js';
 import { invalidOption, QueueError } from '../words/errors.js';
 import type { Outcome, When } from '../words/outcome.js';
 import { checkDelay, checkRunAt } from '../words/times.js';
-import { Discard } from './discard.js';
+import { Discard, isDiscard } from './discard.js';
 import { failed, type OnFault } from './failure.js';
 import type { ServedKind } from './options.js';
 
@@ -20,7 +20,7 @@ import type { ServedKind } from './options.js';
 export interface Run {
   readonly job: ClaimedJob;
   readonly durationMs: number;
-  /** A `complete(tx)` was sent: the row may be deleted in a transaction whose commit we do not see. */
+  /** The row may be deleted by a `complete(tx)`, in a transaction whose commit we do not see. */
   readonly completing: boolean;
   /** Aborts the signal; a handler that throws from now on has this outcome, one that still resolves has its own. */
   abort(reason: QueueError, outcome: Outcome): void;
@@ -33,7 +33,9 @@ export interface Run {
 export function execute(job: ClaimedJob, kind: ServedKind, table: TableName, onFault: OnFault): Run {
   const controller = new AbortController();
   const startedAt = performance.now();
-  let completing = false;
+  /** Calls of `complete(tx)` that are under way; and whether one has deleted the row, in a transaction we do not see. */
+  let completes = 0;
+  let deleted = false;
   let completedIn: Transaction | undefined;
   let recorded: Outcome | undefined;
   /** The outcome of a handler that throws, once it was told to stop. */
@@ -54,13 +56,17 @@ export function execute(job: ClaimedJob, kind: ServedKind, table: TableName, onF
   }
 
   function end(reason: QueueError, outcome?: Outcome): void {
-    finishWith(outcome);
+    finishWith(outcome && (recorded ?? outcome)); // what the handler has said counts, though it did not return
     controller.abort(reason);
   }
 
   function abort(reason: QueueError, outcome: Outcome): void {
     whenAborted = outcome;
     controller.abort(reason);
+  }
+
+  function completing(): boolean {
+    return completes > 0 || deleted;
   }
 
   function assertOpen(move: string): void {
@@ -84,10 +90,15 @@ export function execute(job: ClaimedJob, kind: ServedKind, table: TableName, onF
       });
     }
     // Not the outcome yet: a transaction that is rolled back may be tried again, with another tx, and complete as well.
-    completing = true;
     completedIn = tx;
-    const deleted = await completeIn(tx, table, job);
-    if (deleted && !ended) return;
+    completes++;
+    try {
+      const done = await completeIn(tx, table, job);
+      if (done) deleted = true;
+      if (done && !ended) return;
+    } finally {
+      completes--;
+    }
     throw new QueueError(
       'JOB_LOST',
       `Job ${job.id} is not this run's any more; its transaction must roll back.`,
@@ -136,11 +147,12 @@ export function execute(job: ClaimedJob, kind: ServedKind, table: TableName, onF
   handled.then(
     () =>
       finishWith(
-        recorded ?? (completing ? failed(rolledBack(job), job, kind, onFault) : { move: 'complete' }),
+        recorded ?? (completing() ? failed(rolledBack(job), job, kind, onFault) : { move: 'complete' }),
       ),
     (error: unknown) => {
       if (recorded && !ended && !controller.signal.aborted) onFault(error, 'handler');
-      finishWith(recorded ?? whenAborted ?? failed(error, job, kind, onFault));
+      const stopped = isDiscard(error) ? undefined : whenAborted;
+      finishWith(recorded ?? stopped ?? failed(error, job, kind, onFault));
     },
   );
 
@@ -153,7 +165,7 @@ export function execute(job: ClaimedJob, kind: ServedKind, table: TableName, onF
       return durationMs;
     },
     get completing() {
-      return completing;
+      return completing();
     },
   };
 }

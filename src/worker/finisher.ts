@@ -6,6 +6,7 @@ import type { TableName } from '../database/table-name.js';
 import { type Finish, type Finished, finish } from '../sql/finish.js';
 import type { Outcome } from '../words/outcome.js';
 import { createAlarm } from './alarm.js';
+import { createBatchSize } from './batch-size.js';
 import type { Events } from './events.js';
 import type { Run } from './execute.js';
 import { createPause, createRetryPause } from './pause.js';
@@ -22,6 +23,8 @@ export interface Finisher {
   size(): number;
   /** Resolves when nothing is left to write. */
   idle(): Promise<void>;
+  /** Ends a pause after a failure: there may be little time left. */
+  hurry(): void;
   /** Gives up what cannot be written and sends nothing more; how many ends that are. */
   close(): number;
 }
@@ -40,106 +43,125 @@ export function createFinisher(
   settled: (run: Run) => void,
 ): Finisher {
   let pending: Pending[] = [];
+  /** Ends whose rows somebody holds (a handler's open transaction), apart, so that the others do not wait with them. */
+  let busy: Pending[] = [];
+  let busyUntil = 0;
+  let retryAt = 0;
   let inFlight = 0;
   let pumping = false;
   let closed = false;
-  /** All that is left are rows that somebody holds: new ends need not wait for them. */
-  let onlyBusy = false;
   let whenIdle: (() => void)[] = [];
   const alarm = createAlarm();
   const retryPause = createRetryPause();
   const busyPause = createPause(20, 1_000);
+  const batchSize = createBatchSize(largestFinish);
 
   async function pump(): Promise<void> {
     // Handlers that end in the same turn of the event loop go into the same statement.
     await new Promise((resolve) => setImmediate(resolve));
-    while (pending.length > 0 && !closed) {
-      const batch = pending.slice(0, largestFinish);
-      pending = pending.slice(batch.length);
+    while (!closed && pending.length + busy.length > 0) {
+      const waitMs = untilNextStatement();
+      if (waitMs > 0) {
+        await alarm.sleep(waitMs); // ended early by new ends, which may not have to wait
+        continue;
+      }
+      const batch = nextBatch();
       inFlight = batch.length;
-      const pauseMs = await write(batch);
+      await write(batch);
       inFlight = 0;
-      if (pauseMs > 0 && !closed) await alarm.sleep(pauseMs);
-      onlyBusy = false;
     }
     pumping = false;
-    if (pending.length === 0) {
-      for (const resolve of whenIdle) resolve();
-      whenIdle = [];
-    }
+    if (pending.length + busy.length > 0) return;
+    for (const resolve of whenIdle) resolve();
+    whenIdle = [];
   }
 
-  /** Sends these ends and gives the ms to wait before the next statement. */
-  async function write(batch: readonly Pending[]): Promise<number> {
+  function untilNextStatement(): number {
+    const at = pending.length > 0 ? retryAt : Math.max(retryAt, busyUntil);
+    return at - performance.now();
+  }
+
+  /** What was busy, when its pause is over, and what is new. */
+  function nextBatch(): readonly Pending[] {
+    const again = performance.now() < busyUntil ? [] : busy.slice(0, batchSize.now());
+    busy = busy.slice(again.length);
+    const fresh = pending.slice(0, batchSize.now() - again.length);
+    pending = pending.slice(fresh.length);
+    return [...again, ...fresh];
+  }
+
+  async function write(batch: readonly Pending[]): Promise<void> {
     try {
       const answers = await statements.send((db) => finish(db, table, batch));
       retryPause.reset();
-      return settle(batch, answers);
+      batchSize.succeeded();
+      settle(batch, answers);
     } catch (error) {
-      if (!isRowFault(error)) return later(batch, error);
       const [only] = batch;
-      if (batch.length === 1 && only) return refuse(only, error);
-      let pauseMs = 0;
-      for (const one of batch) pauseMs = Math.max(pauseMs, await write([one]));
-      return pauseMs;
+      if (!isRowFault(error)) later(batch, error);
+      else if (batch.length === 1 && only) refuse(only, error);
+      else {
+        // One bad end may fail itself, never its batch: the halves without it go through.
+        const middle = Math.ceil(batch.length / 2);
+        await write(batch.slice(0, middle));
+        await write(batch.slice(middle));
+      }
     }
   }
 
-  /** One bad end may fail itself, never its batch. */
-  function refuse(one: Pending, error: unknown): number {
+  function refuse(one: Pending, error: unknown): void {
     const canBeFailed = one.outcome.move !== 'fail';
     events.emit('error', { error, during: 'finish', retryInMs: canBeFailed ? 0 : null });
     // What cannot be written as it is gets written as a failed attempt; what cannot even be that is left to the rescuer.
     if (canBeFailed) pending.push({ ...one, outcome: { move: 'fail', error, delayMs: undefined } });
     else settled(one.run);
-    return 0;
   }
 
-  function later(batch: readonly Pending[], error: unknown): number {
+  function later(batch: readonly Pending[], error: unknown): void {
+    batchSize.failed(error);
     pending = [...batch.map((one) => ({ ...one, sent: true })), ...pending];
     const retryInMs = retryPause.next();
+    retryAt = performance.now() + retryInMs;
     events.emit('error', { error, during: 'finish', retryInMs });
-    return retryInMs;
   }
 
-  function settle(batch: readonly Pending[], answers: readonly Finished[]): number {
+  function settle(batch: readonly Pending[], answers: readonly Finished[]): void {
     const byClaim = new Map(answers.map((answer) => [`${answer.id} ${answer.lockedBy}`, answer]));
-    const busy: Pending[] = [];
+    const held: Pending[] = [];
     for (const one of batch) {
       const answer = byClaim.get(`${one.id} ${one.lockedBy}`);
-      if (answer === undefined || answer.result === 'busy') busy.push(one);
+      if (answer === undefined || answer.result === 'busy') held.push(one);
       else {
         settled(one.run);
         reportFinish(events, one.run, one.outcome, answer, one.sent);
       }
     }
-    if (busy.length === 0) {
-      busyPause.reset();
-      return 0;
-    }
-    onlyBusy = pending.length === 0;
-    pending.push(...busy);
-    // Rows that a handler's open transaction holds: without a pause this would ask as fast as it can.
-    return onlyBusy ? busyPause.next() : 0;
+    busy.push(...held);
+    if (busy.length === 0) busyPause.reset();
+    // Without a pause this would ask as fast as it can.
+    else if (held.length > 0) busyUntil = performance.now() + busyPause.next();
   }
 
   return {
     add(run, outcome) {
       pending.push({ id: run.job.id, lockedBy: run.job.lockedBy, outcome, run, sent: false });
-      if (onlyBusy) alarm.wake();
-      if (pumping) return;
+      if (pumping) return alarm.wake();
       pumping = true;
       void pump();
     },
-    size: () => pending.length + inFlight,
+    size: () => pending.length + busy.length + inFlight,
     idle() {
       if (!pumping) return Promise.resolve();
       return new Promise((resolve) => whenIdle.push(resolve));
     },
+    hurry() {
+      retryAt = 0;
+      alarm.wake();
+    },
     close() {
       closed = true;
       alarm.wake();
-      return pending.length + inFlight;
+      return pending.length + busy.length + inFlight;
     },
   };
 }

@@ -13,13 +13,13 @@ export interface Log {
 export function logEvents({ on }: Events, log: Log): void {
   on('started', ({ worker }) => log.info(`drizzle-queue: worker ${worker} started`));
   on('stopping', ({ running }) => log.info(`drizzle-queue: stopping, ${running} running`));
-  on('stopped', ({ unwritten }) => {
-    if (unwritten === 0) log.info('drizzle-queue: stopped');
-    else
-      log.warn(
-        `drizzle-queue: stopped; ${unwritten} finishes could not be written, those jobs will be rescued`,
-      );
-  });
+  on('stopped', ({ unwritten }) =>
+    unwritten === 0
+      ? log.info('drizzle-queue: stopped')
+      : log.warn(
+          `drizzle-queue: stopped; ${unwritten} outcomes could not be written, those jobs will be rescued`,
+        ),
+  );
   on('failed', ({ job, error, retryInMs }) =>
     log.warn(`drizzle-queue: ${named(job)} failed, again in ${Math.round(retryInMs)} ms: ${line(error)}`),
   );

@@ -3,13 +3,13 @@ import type { TableName } from '../database/table-name.js';
 import { type ClaimedJob, claim, largestClaim } from '../sql/claim.js';
 import { releaseClaims } from '../sql/release-claims.js';
 import { createAlarm } from './alarm.js';
+import { createBatchSize } from './batch-size.js';
 import type { Events } from './events.js';
-import { createPause, createRetryPause } from './pause.js';
+import { createLanes } from './lanes.js';
+import { createRetryPause } from './pause.js';
 import { jobInfo } from './report.js';
 import type { Statements } from './statements.js';
 
-/** The first pause after a look that found too little; each further one is twice as long. */
-const shortestPollMs = 10;
 /** Claims whose answer was lost that are remembered; the rescuer finds the jobs of older ones. */
 const mostOrphans = 100;
 
@@ -17,32 +17,31 @@ interface LoopOptions {
   readonly table: TableName;
   /** `<worker>`: claims are `<worker>/<n>`. */
   readonly worker: string;
+  readonly queues: readonly string[];
   readonly kinds: readonly string[];
   readonly pollIntervalMs: number;
   /** How many jobs each queue has room for; empty when there is none, or when the worker should not take more. */
   room(): ReadonlyMap<string, number>;
-  /** Takes over a claimed job, which is running under this worker's name now. */
-  take(job: ClaimedJob): void;
-  /** Takes back a job that was claimed while the loop was being stopped. */
-  giveBack(job: ClaimedJob): void;
+  /** Takes over claimed jobs, which are running under this worker's name now; resolves when all have begun. */
+  take(jobs: readonly ClaimedJob[]): Promise<void>;
 }
 
 export interface Loop {
   /** Runs until stopped; resolves when the last claim has been answered and taken over. */
   run(): Promise<void>;
-  /** There is room again, or something else to look for. */
-  wake(): void;
+  /** There is room again, in this queue or in all. */
+  wake(queue?: string): void;
   stop(): void;
 }
 
 export function createLoop(statements: Statements, events: Events, options: LoopOptions): Loop {
-  const { table, worker, kinds } = options;
+  const { table, worker, kinds, pollIntervalMs } = options;
   const alarm = createAlarm();
-  const idlePause = createPause(shortestPollMs, options.pollIntervalMs);
+  const lanes = createLanes(options.queues, pollIntervalMs);
   const retryPause = createRetryPause();
+  const batchSize = createBatchSize(largestClaim);
   let orphans: string[] = [];
   let claims = 0;
-  let waitingForRoom = false;
   let stopped = false;
 
   function orphaned(lockedBy: string): void {
@@ -57,70 +56,63 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     orphans = orphans.filter((orphan) => !these.includes(orphan));
   }
 
-  /** One look for jobs; gives the ms until the next. */
-  async function look(want: ReadonlyMap<string, number>): Promise<number> {
+  /** One look for jobs, in the queues that are due. */
+  async function look(due: ReadonlyMap<string, number>): Promise<void> {
     await releaseOrphans();
+    const want = new Map([...due].map(([queue, n]) => [queue, Math.min(n, batchSize.now())]));
     const lockedBy = `${worker}/${++claims}`;
     const began = performance.now();
     let jobs: ClaimedJob[];
     try {
-      jobs = await statements.send(
-        (db) => claim(db, table, { want, kinds, lockedBy }),
-        () => orphaned(lockedBy),
-      );
+      jobs = await statements.send((db) => claim(db, table, { want, kinds, lockedBy }), {
+        late: () => orphaned(lockedBy),
+      });
     } catch (error) {
       orphaned(lockedBy); // it may have been committed all the same
+      batchSize.failed(error);
       throw error;
     }
-    const durationMs = performance.now() - began;
-    if (jobs.length > 0) {
-      events.emit('claimed', { jobs: jobs.map(jobInfo), durationMs });
-      for (const job of jobs) (stopped ? options.giveBack : options.take)(job);
-      idlePause.reset();
+    const tookMs = performance.now() - began;
+    batchSize.succeeded();
+    for (const [queue, wanted] of want) {
+      lanes.looked(queue, { wanted, tookMs, found: jobs.filter((job) => job.queue === queue).length });
     }
-    if (foundAll(want, jobs)) return 0;
-    // A look that came back short may have cost much (rows of kinds nobody serves lie in front): it gets a tenth of
-    // the time at most.
-    return Math.max(idlePause.next(), 9 * durationMs);
+    if (jobs.length === 0) return;
+    if (stopped) return orphaned(lockedBy); // nobody will run them: given back at the end of the loop
+    events.emit('claimed', { jobs: jobs.map(jobInfo), durationMs: tookMs });
+    await options.take(jobs);
+  }
+
+  async function lookAgainOrRest(): Promise<void> {
+    const room = options.room();
+    const due = lanes.due(room);
+    if (due.size === 0) {
+      await alarm.sleep(lanes.untilDue(room));
+      // Handlers that end in the same turn of the event loop make room for one larger claim.
+      await new Promise((resolve) => setImmediate(resolve));
+      return;
+    }
+    try {
+      await look(due);
+      retryPause.reset();
+    } catch (error) {
+      const retryInMs = retryPause.next();
+      events.emit('error', { error, during: 'claim', retryInMs });
+      if (!stopped) await alarm.sleep(retryInMs);
+    }
   }
 
   return {
     async run() {
-      while (!stopped) {
-        const want = options.room();
-        if (want.size === 0) {
-          waitingForRoom = true;
-          await alarm.sleep(options.pollIntervalMs);
-          waitingForRoom = false;
-          // Handlers that end in the same turn of the event loop make room for one larger claim.
-          await new Promise((resolve) => setImmediate(resolve));
-          continue;
-        }
-        let pauseMs: number;
-        try {
-          pauseMs = await look(want);
-          retryPause.reset();
-        } catch (error) {
-          pauseMs = retryPause.next();
-          events.emit('error', { error, during: 'claim', retryInMs: pauseMs });
-        }
-        if (pauseMs > 0 && !stopped) await alarm.sleep(pauseMs);
-      }
-      if (orphans.length > 0) await releaseOrphans().catch(() => {}); // the rescuer finds them else
+      while (!stopped) await lookAgainOrRest();
+      await releaseOrphans().catch(() => {}); // the rescuer finds them else
     },
-    wake() {
-      if (waitingForRoom) alarm.wake();
+    wake(queue) {
+      if (queue === undefined || lanes.isDue(queue)) alarm.wake();
     },
     stop() {
       stopped = true;
       alarm.wake();
     },
   };
-}
-
-/** Whether some queue gave all that was wanted of it, so that there may be more. */
-function foundAll(want: ReadonlyMap<string, number>, jobs: readonly ClaimedJob[]): boolean {
-  const found = new Map<string, number>();
-  for (const { queue } of jobs) found.set(queue, (found.get(queue) ?? 0) + 1);
-  return [...want].some(([queue, n]) => (found.get(queue) ?? 0) >= Math.min(n, largestClaim));
 }

@@ -9,18 +9,16 @@
 import type { ClaimedJob } from '../sql/claim.js';
 import { QueueError } from '../words/errors.js';
 import type { ClaimedId } from '../words/outcome.js';
+import { beginInTurns } from './begin.js';
 import type { Events } from './events.js';
 import { execute, neverStarted, type Run } from './execute.js';
 import { createFinisher, type Finisher } from './finisher.js';
 import { createLoop, type Loop } from './loop.js';
-import type { Settings } from './options.js';
+import type { ServedKind, Settings } from './options.js';
 import { jobInfo } from './report.js';
 import { createSlots } from './slots.js';
 import { createStatements } from './statements.js';
 import { createUpkeep, type Upkeep } from './upkeep.js';
-
-/** Ends that wait to be written, beyond which no more jobs are claimed. */
-const mostUnwritten = 2_000;
 
 export interface Parts {
   readonly loop: Loop;
@@ -33,69 +31,107 @@ export interface Parts {
 /** `name` is that of the worker, with which its claims begin. */
 export function createParts(settings: Settings, name: string, events: Events): Parts {
   const { table, heartbeatMs, pollIntervalMs } = settings;
+  const statementMs = Math.max(10_000, 2 * heartbeatMs);
   const statements = createStatements(settings.db, {
-    statementMs: Math.max(10_000, 2 * heartbeatMs),
-    gapMs: 2 * Math.max(heartbeatMs, pollIntervalMs),
+    statementMs,
+    gapMs: 2 * heartbeatMs, // upkeep sends a statement at every heartbeat
   });
   const slots = createSlots(settings.slots);
   const running = new Set<Run>();
-  /** Runs whose end is not written yet, by claim. */
+  /** Claims whose end is not written yet, those that have not begun included. */
+  const held = new Map<string, ClaimedJob>();
+  /** Runs of these, from their begin on. */
   const runs = new Map<string, Run>();
+  /** Ends that wait to be written, beyond which no more jobs are claimed. */
+  const mostUnwritten = Math.max(2_000, slots.total);
+  let backlog = false;
+  let stopped = false;
 
   const finisher = createFinisher(statements, table, events, (run) => {
-    runs.delete(keyOf(run.job));
-    loop.wake();
+    forget(run.job);
+    if (backlog && finisher.size() <= mostUnwritten) {
+      backlog = false;
+      claiming.wake();
+    }
   });
 
-  const loop = createLoop(statements, events, {
+  const claiming = createLoop(statements, events, {
     table,
     worker: name,
+    queues: [...settings.slots.keys()],
     kinds: [...settings.kinds.keys()],
     pollIntervalMs,
-    room: () => (finisher.size() > Math.max(mostUnwritten, slots.total) ? new Map() : slots.room()),
-    take: begin,
-    giveBack,
+    room() {
+      backlog = finisher.size() > mostUnwritten;
+      return backlog ? new Map() : slots.room();
+    },
+    take,
   });
+  const loop: Loop = {
+    ...claiming,
+    stop() {
+      stopped = true;
+      claiming.stop();
+    },
+  };
 
-  const upkeep = createUpkeep(statements, table, heartbeatMs, events, {
-    claims: () => [...runs.values()].map(({ job }) => job),
+  const heartbeatLimitMs = Math.min(statementMs, settings.heartbeatLimitMs);
+  const upkeep = createUpkeep(statements, table, heartbeatMs, heartbeatLimitMs, events, {
+    claims: () => [...held.values()],
     lost,
   });
 
+  function take(jobs: readonly ClaimedJob[]): Promise<void> {
+    for (const job of jobs) {
+      held.set(keyOf(job), job);
+      slots.take(job.queue);
+    }
+    return beginInTurns(jobs, begin);
+  }
+
   function begin(job: ClaimedJob): void {
     const kind = settings.kinds.get(job.kind);
-    if (!kind) return giveBack(job);
+    if (!held.has(keyOf(job)))
+      slots.free(job.queue); // lost before its turn came
+    else if (stopped || !kind) {
+      slots.free(job.queue);
+      finisher.add(neverStarted(job), { move: 'release', started: false });
+    } else run(job, kind);
+  }
+
+  function run(job: ClaimedJob, kind: ServedKind): void {
     const run = execute(job, kind, table, (error, during) =>
       events.emit('error', { error, during, retryInMs: null }),
     );
     runs.set(keyOf(job), run);
     running.add(run);
-    slots.take(job.queue);
     void run.over.then((outcome) => {
       running.delete(run);
       slots.free(job.queue);
       if (outcome) finisher.add(run, outcome);
-      else runs.delete(keyOf(job));
-      loop.wake();
+      else forget(job);
+      claiming.wake(job.queue);
     });
   }
 
-  /** A job whose handler does not start. */
-  function giveBack(job: ClaimedJob): void {
-    const run = neverStarted(job);
-    runs.set(keyOf(job), run);
-    finisher.add(run, { move: 'release', started: false });
+  function forget(job: ClaimedId): void {
+    held.delete(keyOf(job));
+    runs.delete(keyOf(job));
   }
 
-  function lost(claim: ClaimedId): void {
+  /** `gone`: there is no row of that id any more. */
+  function lost(claim: ClaimedId, gone: boolean): void {
+    const job = held.get(keyOf(claim));
     const run = runs.get(keyOf(claim));
-    // A run that is over hears it from its finish; one that is completing may be gone because it is done.
-    if (!run || !running.has(run) || run.completing) return;
+    if (!job) return;
+    // A run that is over hears it from its finish; a row that is gone may be the run's own doing.
+    if (run && (!running.has(run) || (gone && run.completing))) return;
     const error = new QueueError('JOB_LOST', `Job ${claim.id} is not this run's any more.`, {
       data: { ...claim },
     });
-    run.end(error);
-    events.emit('lost', { job: jobInfo(run.job), during: 'handler' });
+    if (run) run.end(error);
+    else forget(claim);
+    events.emit('lost', { job: jobInfo(job), during: 'handler' });
   }
 
   return { loop, upkeep, finisher, running };

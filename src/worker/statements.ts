@@ -11,10 +11,17 @@ import { errorBrief } from '../words/error-text.js';
 import { QueueError } from '../words/errors.js';
 
 export interface Statements {
-  /** Runs one of the functions of `sql/`. `late` gets the answer of one that came after its time limit. */
-  send<T>(statement: (db: Executor) => Promise<T>, late?: (value: T) => void): Promise<T>;
+  /** Runs one of the functions of `sql/`. */
+  send<T>(statement: (db: Executor) => Promise<T>, options?: SendOptions<T>): Promise<T>;
   /** For how many ms every statement has succeeded, without a longer gap than is usual. */
   unbrokenForMs(): number;
+}
+
+export interface SendOptions<T> {
+  /** How long it may take, where that is less than for other statements. */
+  readonly limitMs?: number;
+  /** Gets an answer that came after the time limit. */
+  readonly late?: (value: T) => void;
 }
 
 interface Limits {
@@ -37,12 +44,15 @@ export function createStatements(db: Database, limits: Limits): Statements {
     lastSuccess = now;
   }
 
-  async function send<T>(statement: (db: Executor) => Promise<T>, late?: (value: T) => void): Promise<T> {
+  async function send<T>(
+    statement: (db: Executor) => Promise<T>,
+    { limitMs = limits.statementMs, late }: SendOptions<T> = {},
+  ): Promise<T> {
     try {
-      const transaction = await withTimeLimit(needsTransaction(), limits.statementMs);
+      const transaction = await withTimeLimit(needsTransaction(), limitMs);
       const value = await withTimeLimit(
         transaction ? inReadCommitted(db, statement) : statement(db),
-        limits.statementMs,
+        limitMs,
         late,
       );
       succeeded();

@@ -22,11 +22,13 @@ export async function stopParts(
   events.emit('stopping', { running: running.size });
   loop.stop();
   upkeep.stopRescuing();
+  finisher.hurry();
   // The grace is for the ends as well: a database that is away for a moment must not cost the jobs that are done.
   const done = claimed.then(() => allOver(running)).then(() => finisher.idle());
   await Promise.race([done, grace.passed]);
   grace.cancel();
   await giveBack(running);
+  finisher.hurry();
   await atMost(
     writeMs,
     claimed.then(() => finisher.idle()),

@@ -2,19 +2,25 @@
  * What a worker does at every heartbeat: renew its own jobs first, then rescue those of workers that died.
  *
  * The order matters: a process that stood still comes back with old heartbeats, and must not rescue its own jobs.
+ * A job is rescued when two looks in a row found it dead: between them, a worker that lives has renewed what it could
+ * not while it stood still, or while a handler's transaction held the row.
  */
+import { isRowFault } from '../database/sqlstate.js';
 import type { TableName } from '../database/table-name.js';
-import { heartbeat } from '../sql/heartbeat.js';
-import { largestRescue, rescue } from '../sql/rescue.js';
+import { type Heartbeat, heartbeat } from '../sql/heartbeat.js';
+import { findDead, largestRescue, rescue } from '../sql/rescue.js';
 import { databaseTimeS } from '../sql/session.js';
 import type { ClaimedId } from '../words/outcome.js';
 import { createAlarm } from './alarm.js';
+import { createBatchSize } from './batch-size.js';
 import type { Events } from './events.js';
 import { createRetryPause } from './pause.js';
 import type { Statements } from './statements.js';
 
 /** The most heartbeats in one statement. */
 const largestHeartbeat = 1_000;
+/** How soon a row is tried again that was held when its heartbeat came: it may be old when its holder lets it go. */
+const busyAgainMs = 200;
 
 export interface Upkeep {
   /** Runs until stopped; heartbeats go on while the worker drains, rescues do not. */
@@ -26,42 +32,89 @@ export interface Upkeep {
 interface Held {
   /** Every claim to keep alive. */
   claims(): readonly ClaimedId[];
-  lost(claim: ClaimedId): void;
+  /** `gone`: there is no row of that id any more. */
+  lost(claim: ClaimedId, gone: boolean): void;
 }
 
 export function createUpkeep(
   statements: Statements,
   table: TableName,
   heartbeatMs: number,
+  heartbeatLimitMs: number,
   events: Events,
   held: Held,
 ): Upkeep {
   const alarm = createAlarm();
   const retryPause = createRetryPause();
+  const batchSize = createBatchSize(largestHeartbeat);
+  /** Jobs that the last look found dead. */
+  let suspects: readonly ClaimedId[] = [];
+  /** Claims whose row somebody held at their last heartbeat. */
+  let busy: readonly ClaimedId[] = [];
   let rescuing = true;
   let stopped = false;
 
-  async function beat(): Promise<void> {
-    const claims = held.claims();
-    for (let from = 0; from < claims.length; from += largestHeartbeat) {
-      const part = claims.slice(from, from + largestHeartbeat);
-      const pulses = await statements.send((db) => heartbeat(db, table, part));
-      for (const pulse of pulses) if (pulse.pulse === 'lost') held.lost(pulse);
+  /** Renews the claims and gives those whose row somebody held. */
+  async function beat(claims: readonly ClaimedId[]): Promise<ClaimedId[]> {
+    const busy: ClaimedId[] = [];
+    for (let from = 0; from < claims.length; ) {
+      const part = claims.slice(from, from + batchSize.now());
+      for (const pulse of await renew(part)) {
+        if (pulse.pulse === 'lost' || pulse.pulse === 'gone') held.lost(pulse, pulse.pulse === 'gone');
+        if (pulse.pulse === 'busy') busy.push(pulse);
+      }
+      from += part.length;
+    }
+    return busy;
+  }
+
+  async function renew(part: readonly ClaimedId[]): Promise<Heartbeat[]> {
+    try {
+      const pulses = await inParts(part, 'heartbeat', (some) =>
+        statements.send((db) => heartbeat(db, table, some), { limitMs: heartbeatLimitMs }),
+      );
+      batchSize.succeeded();
+      return pulses;
+    } catch (error) {
+      batchSize.failed(error);
+      throw error;
+    }
+  }
+
+  /** One bad row may fail itself, never the others: where the rows are at fault, the halves are sent. */
+  async function inParts<Answer>(
+    claims: readonly ClaimedId[],
+    during: 'heartbeat' | 'rescue',
+    send: (claims: readonly ClaimedId[]) => Promise<Answer[]>,
+  ): Promise<Answer[]> {
+    try {
+      return await send(claims);
+    } catch (error) {
+      if (!isRowFault(error)) throw error;
+      if (claims.length > 1) {
+        const middle = Math.ceil(claims.length / 2);
+        const first = await inParts(claims.slice(0, middle), during, send);
+        return [...first, ...(await inParts(claims.slice(middle), during, send))];
+      }
+      events.emit('error', { error, during, retryInMs: heartbeatMs });
+      return [];
     }
   }
 
   async function rescueAll(): Promise<void> {
+    if (suspects.length > 0) await rescueSuspects();
+    suspects = await statements.send((db) => findDead(db, table));
+  }
+
+  async function rescueSuspects(): Promise<void> {
     const notAfterS = (await statements.send(databaseTimeS)) + heartbeatMs / 1_000;
     // After an outage everybody's heartbeats are old: live workers get the time to renew theirs first. Looked at after
     // the statement above, which may have waited in the driver until the outage was over.
     if (statements.unbrokenForMs() < 2 * heartbeatMs) return;
-    const until = performance.now() + heartbeatMs / 2; // own heartbeats must not wait for a long list of the dead
-    let found = largestRescue;
-    while (found === largestRescue && rescuing && performance.now() < until) {
-      const rescued = await statements.send((db) => rescue(db, table, notAfterS));
-      for (const job of rescued) events.emit('rescued', job);
-      found = rescued.length;
-    }
+    const rescued = await inParts(suspects, 'rescue', (among) =>
+      statements.send((db) => rescue(db, table, { among, notAfterS })),
+    );
+    for (const job of rescued) events.emit('rescued', job);
   }
 
   /** The ms until the next round. */
@@ -69,7 +122,7 @@ export function createUpkeep(
     const began = performance.now();
     let during: 'heartbeat' | 'rescue' = 'heartbeat';
     try {
-      await beat();
+      busy = await beat(held.claims());
       during = 'rescue';
       if (rescuing) await rescueAll();
       retryPause.reset();
@@ -78,7 +131,19 @@ export function createUpkeep(
       events.emit('error', { error, during, retryInMs });
       return retryInMs;
     }
-    return Math.max(0, heartbeatMs - (performance.now() - began));
+    // With many suspects the next round comes sooner: the rest of the dead are behind them.
+    const roundMs = suspects.length === largestRescue ? heartbeatMs / 4 : heartbeatMs;
+    return Math.max(0, roundMs - (performance.now() - began));
+  }
+
+  /** Sleeps until the next round; rows that were held are tried again meanwhile. */
+  async function rest(ms: number): Promise<void> {
+    const until = performance.now() + ms;
+    while (!stopped && busy.length > 0 && until - performance.now() > busyAgainMs) {
+      await alarm.sleep(busyAgainMs);
+      busy = await beat(busy).catch(() => []); // told by the next round, if it lasts
+    }
+    if (!stopped) await alarm.sleep(until - performance.now());
   }
 
   return {
@@ -86,7 +151,7 @@ export function createUpkeep(
       // Workers that start together, after a deploy, do not beat together.
       let pauseMs = heartbeatMs * (0.5 + Math.random() / 2);
       while (!stopped) {
-        await alarm.sleep(pauseMs);
+        await rest(pauseMs);
         if (!stopped) pauseMs = await round();
       }
     },

@@ -62,15 +62,16 @@ function workerOf(settings: Settings): Worker {
   let unwatchPool = (): void => {};
   const grace = createDeadline();
 
+  // Both promises are there before the first event is emitted: listeners may call start() and stop() themselves.
   async function start(): Promise<void> {
     if (stopped) {
       throw new QueueError('WORKER_STOPPED', 'This worker was stopped; make a new one with createWorker(…).');
     }
-    started ??= begun();
+    started ??= Promise.resolve().then(begin);
     return started;
   }
 
-  async function begun(): Promise<void> {
+  function begin(): void {
     unwatchPool = watchPool(settings.db, (error) =>
       events.emit('error', { error, during: 'connection', retryInMs: null }),
     );
@@ -89,12 +90,15 @@ function workerOf(settings: Settings): Worker {
     } catch (error) {
       return Promise.reject(error); // not thrown: who calls stop() awaits it
     }
-    stopped ??= ended();
+    stopped ??= Promise.resolve().then(end);
     return stopped;
   }
 
-  async function ended(): Promise<void> {
-    if (started) await stopParts(parts, events, claimed, grace);
+  async function end(): Promise<void> {
+    if (started) {
+      await started;
+      await stopParts(parts, events, claimed, grace);
+    }
     grace.cancel();
     unwatchPool();
   }

@@ -92,7 +92,7 @@ export function statementTests(used: UsedDriver): void {
       { id: 1, lockedBy: 'worker/0', pulse: 'lost' },
       { id: 1, lockedBy: 'worker/1', pulse: 'ours' },
       { id: 2, lockedBy: 'worker/1', pulse: 'lost' },
-      { id: 99, lockedBy: '', pulse: 'lost' },
+      { id: 99, lockedBy: '', pulse: 'gone' },
     ]);
     expect(await heartbeat(used.db, table, [])).toEqual([]);
   });

@@ -79,7 +79,7 @@ it('says of each claim how it stands, two claims of one job included', async () 
       [`${over} worker/1`, 'lost'],
       [`${busy} worker/3`, 'busy'],
       [`${busy} worker/1`, 'lost'],
-      [`${none} worker/1`, 'lost'],
+      [`${none} worker/1`, 'gone'],
     ]),
   );
 });

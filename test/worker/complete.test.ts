@@ -212,3 +212,35 @@ it('has completed the job when it commits after the time limit', async () => {
   expect(await row(database.sql, id)).toBeUndefined();
   expect(seen).toMatchObject({ failed: [], lost: [], unknown: [] });
 });
+
+it('that is refused makes no completed job', async () => {
+  const codes: unknown[] = [];
+  const { add, seen } = await startTask(async (_, job) => {
+    await database.sql`delete from jobs where id = ${job.id}`;
+    await database.db
+      .transaction((tx) => job.complete(tx))
+      .catch((error: { code?: unknown }) => codes.push(error.code));
+  });
+  await add(1);
+  await until(() => seen.lost.length + seen.completed.length, { what: 'the end' });
+  expect(codes).toEqual(['JOB_LOST']);
+  expect(seen).toMatchObject({ completed: [], lost: [{ during: 'finish' }] });
+});
+
+it('that was rolled back does not hide that another has the job', async () => {
+  const given = createGate();
+  const { add, seen } = await startTask(async (_, job) => {
+    await database.db
+      .transaction(async (tx) => {
+        await job.complete(tx);
+        throw new Error('rolled back');
+      })
+      .catch(() => {});
+    await database.sql`update jobs set locked_by = 'another/1' where id = ${job.id}`;
+    job.signal.addEventListener('abort', () => given.open());
+    await given.passed;
+  });
+  await add(1);
+  await given.passed;
+  expect(seen.lost).toMatchObject([{ during: 'handler' }]);
+});

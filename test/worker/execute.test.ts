@@ -187,3 +187,16 @@ describe('an outcome call', () => {
     },
   );
 });
+
+it('an outcome that was recorded counts also when the handler then runs out of time', async () => {
+  const { add, seen } = await startTask(
+    (_, job) => {
+      job.discard('not worth it');
+      return new Promise(() => {});
+    },
+    { timeoutMs: 50 },
+  );
+  await add(1);
+  await until(() => seen.discarded.length + seen.failed.length, { what: 'the end' });
+  expect(seen).toMatchObject({ failed: [], discarded: [{ error: { message: 'not worth it' } }] });
+});

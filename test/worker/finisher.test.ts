@@ -2,6 +2,9 @@
  * Writing how runs ended: in batches, again after a failure of the database, and never at the cost of the neighbours
  * of a row that cannot be written.
  */
+
+import { drizzle } from 'drizzle-orm/postgres-js';
+import postgres from 'postgres';
 import { afterEach, describe, expect, it } from 'vitest';
 import { useDatabase } from '../support/database.js';
 import { fill, row, whileHeld } from '../support/jobs.js';
@@ -192,4 +195,33 @@ it('leaves rows alone that were deleted or moved meanwhile, and says so', async 
 
   expect(await row(database.sql, moved)).toMatchObject({ state: 'cancelled', attempts: 1 });
   expect(seen).toMatchObject({ completed: [], error: [] });
+});
+
+it('asks in pauses for more held rows than fit into a statement', async () => {
+  const go = createGate();
+  let statements = 0;
+  const logger = {
+    logQuery(query: string) {
+      if (query.includes('ending as')) statements++;
+    },
+  };
+  const client = postgres(database.url, { onnotice: () => {} });
+  const { seen } = await startTask(() => go.passed, {
+    slots: 1_200,
+    heartbeatMs: 10_000,
+    db: drizzle({ client, logger }),
+  });
+  const ids = await fill(database.sql).available(1_200, { kind: 'task' });
+  await until(() => seen.claimed.flatMap(({ jobs }) => jobs).length === 1_200, { what: 'all claims' });
+
+  await whileHeld(database.sql, ids, async () => {
+    go.open();
+    await until(() => statements >= 6, { what: 'some tries' });
+    const [before, began] = [statements, performance.now()];
+    await until(() => performance.now() - began > 1_000, { what: 'a second' });
+    // The pauses double up to a second; without them it asks hundreds of times.
+    expect(statements - before).toBeLessThan(15);
+  });
+  await until(() => seen.completed.length === 1_200, { what: 'all ends' });
+  await client.end();
 });

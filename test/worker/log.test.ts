@@ -131,7 +131,7 @@ it('warns of ends that could not be written', () => {
   logEvents(events, log);
   events.emit('stopped', { unwritten: 2 });
   expect(lines.warn).toEqual([
-    'drizzle-queue: stopped; 2 finishes could not be written, those jobs will be rescued',
+    'drizzle-queue: stopped; 2 outcomes could not be written, those jobs will be rescued',
   ]);
 });
 

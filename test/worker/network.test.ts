@@ -70,9 +70,9 @@ describe.each(['postgres.js', 'node-postgres'] as const)('on %s', (driver) => {
     proxy.mend();
     const afterBreak = await rescued(seen);
 
-    expect(atStart).toBeGreaterThan(700); // the start was a moment ago
-    expect(inPeace).toBeLessThan(800);
-    expect(afterBreak).toBeGreaterThan(700); // and so was the break
+    expect(atStart).toBeGreaterThan(790); // the start was a moment ago
+    expect(inPeace).toBeLessThan(1_300); // two looks, and the row may have come just after one
+    expect(afterBreak).toBeGreaterThan(790); // and so was the break
     await worker.stop();
     await through.end();
   });

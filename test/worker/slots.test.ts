@@ -101,3 +101,19 @@ it('free slots are filled in one claim', async () => {
   expect(seen.claimed[0]?.jobs).toHaveLength(50);
   go.open();
 });
+
+it('a busy queue is not slowed down by an idle one beside it', async () => {
+  const worker = createWorker({
+    db: database.db,
+    registry,
+    queues: { mail: 2, default: 5 },
+    handlers: { send: () => {}, index: () => {} },
+    pollIntervalMs: 60_000,
+    log: false,
+  });
+  const seen = watch(worker);
+  await enqueueMany(database.db, list('send', 300));
+  await worker.start();
+  // In step with the pauses of the idle queue, 150 claims of two jobs would take hours.
+  await until(() => seen.completed.length === 300, { what: 'all jobs', timeoutMs: 8_000 });
+});

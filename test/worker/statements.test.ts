@@ -37,7 +37,7 @@ describe.each(['postgres.js', 'node-postgres'] as const)(
       const late: number[] = [];
 
       proxy.hold();
-      await expect(send(one, (value) => late.push(value))).rejects.toMatchObject({
+      await expect(send(one, { late: (value) => late.push(value) })).rejects.toMatchObject({
         code: 'STATEMENT_TIMEOUT',
       });
       expect(unbrokenForMs()).toBe(0);

@@ -197,7 +197,40 @@ describe('at odd times', () => {
     await database.sql`drop function claim_waits cascade`;
 
     expect(await row(database.sql, id)).toMatchObject({ state: 'available', attempts: 0, errors: [] });
-    expect(seen).toMatchObject({ released: [{ started: false }], stopped: [{ unwritten: 0 }] });
+    expect(seen).toMatchObject({ claimed: [], lost: [], stopped: [{ unwritten: 0 }] });
     expect(runs).toBe(0);
   });
+});
+
+it('a claim that is answered after the stop goes back untouched, and its jobs keep their attempts', async () => {
+  await database.sql.unsafe(`
+    create function claim_waits() returns trigger language plpgsql as $$ begin
+      perform pg_advisory_xact_lock(1);
+      return new;
+    end $$;
+    create trigger claim_waits before update on jobs for each row
+      when (old.state = 'available' and new.state = 'running') execute function claim_waits()`);
+  const { add, seen, worker } = taskWorker(() => undefined, { maxAttempts: 1 });
+  const id = await add(1);
+  await database.sql.begin(async (holder) => {
+    await holder`select pg_advisory_xact_lock(1)`;
+    await worker.start();
+    const waits = () => database.sql`select 1 from pg_locks where locktype = 'advisory' and not granted`;
+    await until(async () => (await waits()).length, { what: 'the claim to be half-way' });
+    await worker.stop({ graceMs: 0 });
+  });
+
+  const back = async () => (await row(database.sql, id))?.attempts === 0;
+  await until(back, { what: 'the job to come back' });
+  await database.sql`drop function claim_waits cascade`;
+  expect(await row(database.sql, id)).toMatchObject({ state: 'available', attempts: 0, errors: [] });
+  expect(seen.claimed).toEqual([]);
+});
+
+it('listeners may stop the worker from any event', async () => {
+  const { seen, worker } = taskWorker(() => undefined);
+  for (const name of ['started', 'stopping', 'stopped'] as const) worker.on(name, () => void worker.stop());
+  await worker.start();
+  await worker.stop();
+  expect([seen.started, seen.stopping, seen.stopped].map((events) => events.length)).toEqual([1, 1, 1]);
 });

@@ -113,8 +113,8 @@ it('a long list of dead jobs is rescued by two workers without a job told of twi
 it('a rescue that reaches the database after its time does nothing', async () => {
   const id = await given(database.sql).running({ heartbeatAgoS: 3_600, timeoutS: 1 });
   const now = await databaseTimeS(database.db);
-  expect(await rescue(database.db, table, now - 1)).toEqual([]);
-  expect(await rescue(database.db, table, now + 60)).toMatchObject([{ id }]);
+  expect(await rescue(database.db, table, { notAfterS: now - 1 })).toEqual([]);
+  expect(await rescue(database.db, table, { notAfterS: now + 60 })).toMatchObject([{ id }]);
 });
 
 it('kinds without a handler are left alone: not claimed, no attempt used', async () => {
