@@ -96,10 +96,10 @@ export function createParts(settings: Settings, name: string, events: Events): P
     else if (stopped || !kind) {
       slots.free(job.queue);
       finisher.add(neverStarted(job), { move: 'release', started: false });
-    } else run(job, kind);
+    } else runJob(job, kind);
   }
 
-  function run(job: ClaimedJob, kind: ServedKind): void {
+  function runJob(job: ClaimedJob, kind: ServedKind): void {
     const run = execute(job, kind, table, (error, during) =>
       events.emit('error', { error, during, retryInMs: null }),
     );

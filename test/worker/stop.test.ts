@@ -175,13 +175,7 @@ describe('at odd times', () => {
   });
 
   it('during a claim: its jobs go back untouched', async () => {
-    await database.sql.unsafe(`
-      create function claim_waits() returns trigger language plpgsql as $$ begin
-        perform pg_advisory_xact_lock(1);
-        return new;
-      end $$;
-      create trigger claim_waits before update on jobs for each row
-        when (old.state = 'available' and new.state = 'running') execute function claim_waits()`);
+    await claimsWait();
     let runs = 0;
     const { add, seen, worker } = taskWorker(() => void runs++);
     const id = await add(1);
@@ -203,13 +197,7 @@ describe('at odd times', () => {
 });
 
 it('a claim that is answered after the stop goes back untouched, and its jobs keep their attempts', async () => {
-  await database.sql.unsafe(`
-    create function claim_waits() returns trigger language plpgsql as $$ begin
-      perform pg_advisory_xact_lock(1);
-      return new;
-    end $$;
-    create trigger claim_waits before update on jobs for each row
-      when (old.state = 'available' and new.state = 'running') execute function claim_waits()`);
+  await claimsWait();
   const { add, seen, worker } = taskWorker(() => undefined, { maxAttempts: 1 });
   const id = await add(1);
   await database.sql.begin(async (holder) => {
@@ -234,3 +222,14 @@ it('listeners may stop the worker from any event', async () => {
   await worker.stop();
   expect([seen.started, seen.stopping, seen.stopped].map((events) => events.length)).toEqual([1, 1, 1]);
 });
+
+/** From now on a claim waits, half-way, for whoever holds the advisory lock 1. */
+function claimsWait(): Promise<unknown> {
+  return database.sql.unsafe(`
+    create function claim_waits() returns trigger language plpgsql as $$ begin
+      perform pg_advisory_xact_lock(1);
+      return new;
+    end $$;
+    create trigger claim_waits before update on jobs for each row
+      when (old.state = 'available' and new.state = 'running') execute function claim_waits()`);
+}
