@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { useDatabase } from '../support/database.js';
-import { row } from '../support/jobs.js';
+import { row, verbatim } from '../support/jobs.js';
 import { until } from '../support/until.js';
 import { createGate } from './gate.js';
 import { type TaskHandler, useWorkers } from './stage.js';
@@ -200,6 +200,7 @@ it('a claim that is answered after the stop goes back untouched, and its jobs ke
   await claimsWait();
   const { add, seen, worker } = taskWorker(() => undefined, { maxAttempts: 1 });
   const id = await add(1);
+  const before = await verbatim(database.sql, id);
   await database.sql.begin(async (holder) => {
     await holder`select pg_advisory_xact_lock(1)`;
     await worker.start();
@@ -208,7 +209,11 @@ it('a claim that is answered after the stop goes back untouched, and its jobs ke
     await worker.stop({ graceMs: 0 });
   });
 
-  const back = async () => (await row(database.sql, id))?.attempts === 0;
+  // Claimed and given back: the row is another version of what it was.
+  const back = async () => {
+    const now = await verbatim(database.sql, id);
+    return now !== before && (await row(database.sql, id))?.state === 'available';
+  };
   await until(back, { what: 'the job to come back' });
   await database.sql`drop function claim_waits cascade`;
   expect(await row(database.sql, id)).toMatchObject({ state: 'available', attempts: 0, errors: [] });
