@@ -83,6 +83,7 @@ export function execute(job: ClaimedJob, kind: ServedKind, table: TableName, onF
 
   async function complete(tx: Transaction): Promise<void> {
     assertTransaction(tx, 'job.complete(tx) ends the job together with your writes.');
+    if (ended) throw notOurs(job); // by the time limit, a loss or a stop: these writes must not stand
     assertOpen('complete');
     if (tx === completedIn) {
       throw new QueueError('JOB_ENDED', `Job ${job.id} is completed in this transaction already.`, {
@@ -99,24 +100,16 @@ export function execute(job: ClaimedJob, kind: ServedKind, table: TableName, onF
     } finally {
       completes--;
     }
-    throw new QueueError(
-      'JOB_LOST',
-      `Job ${job.id} is not this run's any more; its transaction must roll back.`,
-      { data: { id: job.id } },
-    );
+    throw notOurs(job);
   }
 
   const timer =
     kind.timeoutMs === Number.POSITIVE_INFINITY
       ? undefined
       : setTimeout(() => {
-          const error = new QueueError(
-            'HANDLER_TIMEOUT',
-            `The handler took longer than ${kind.timeoutMs} ms.`,
-            {
-              data: { id: job.id, timeoutMs: kind.timeoutMs },
-            },
-          );
+          const message = `The handler took longer than ${kind.timeoutMs} ms.`;
+          const data = { id: job.id, timeoutMs: kind.timeoutMs };
+          const error = new QueueError('HANDLER_TIMEOUT', message, { data });
           end(error, failed(error, job, kind, onFault));
         }, kind.timeoutMs);
 
@@ -168,6 +161,11 @@ export function execute(job: ClaimedJob, kind: ServedKind, table: TableName, onF
       return completing();
     },
   };
+}
+
+function notOurs({ id }: ClaimedJob): QueueError {
+  const message = `Job ${id} is not this run's any more; its transaction must roll back.`;
+  return new QueueError('JOB_LOST', message, { data: { id } });
 }
 
 /** The run of a job that goes back as it came. */

@@ -213,6 +213,9 @@ it('has completed the job when it commits after the time limit', async () => {
   expect(seen).toMatchObject({ failed: [], lost: [], unknown: [] });
 });
 
+/** No heartbeat comes before the end of the test. */
+const slowHeart = { heartbeatMs: 10_000 };
+
 it('that is refused makes no completed job', async () => {
   const codes: unknown[] = [];
   const { add, seen } = await startTask(async (_, job) => {
@@ -220,11 +223,28 @@ it('that is refused makes no completed job', async () => {
     await database.db
       .transaction((tx) => job.complete(tx))
       .catch((error: { code?: unknown }) => codes.push(error.code));
-  });
+  }, slowHeart);
   await add(1);
   await until(() => seen.lost.length + seen.completed.length, { what: 'the end' });
   expect(codes).toEqual(['JOB_LOST']);
   expect(seen).toMatchObject({ completed: [], lost: [{ during: 'finish' }] });
+});
+
+it('comes too late after a heartbeat that found the job lost', async () => {
+  const codes: unknown[] = [];
+  const done = createGate();
+  const { add, seen } = await startTask(async (_, job) => {
+    await database.sql`delete from jobs where id = ${job.id}`;
+    await new Promise((resolve) => job.signal.addEventListener('abort', resolve));
+    await database.db
+      .transaction((tx) => job.complete(tx))
+      .catch((error: { code?: unknown }) => codes.push(error.code));
+    done.open();
+  });
+  await add(1);
+  await done.passed;
+  expect(codes).toEqual(['JOB_LOST']);
+  expect(seen).toMatchObject({ completed: [], lost: [{ during: 'handler' }] });
 });
 
 it('that was rolled back does not hide that another has the job', async () => {
