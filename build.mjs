@@ -28,7 +28,7 @@ copyFileSync(join(v1, 'database', 'tables.d.ts'), tables('.v1'));
 
 writeFileSync(
   tables(''),
-  `import type { AnyRows, RowTypes } from '../words/row-types.js';
+  `import type { RowTypes } from '../words/row-types.js';
 import type * as v0 from './tables.v0.js';
 import type * as v1 from './tables.v1.js';
 
@@ -36,9 +36,9 @@ import type * as v1 from './tables.v1.js';
 type IsV1 = 'PgAsyncDatabase' extends keyof typeof import('drizzle-orm/pg-core') ? true : false;
 
 /** The jobs table with rows typed by a registry. */
-export type JobsTable<R extends RowTypes = AnyRows> = IsV1 extends true ? v1.JobsTable<R> : v0.JobsTable<R>;
+export type JobsTable<R extends RowTypes = RowTypes> = IsV1 extends true ? v1.JobsTable<R> : v0.JobsTable<R>;
 /** Every table of the library, typed by a registry. */
-export type QueueTables<R extends RowTypes = AnyRows> = IsV1 extends true ? v1.QueueTables<R> : v0.QueueTables<R>;
+export type QueueTables<R extends RowTypes = RowTypes> = IsV1 extends true ? v1.QueueTables<R> : v0.QueueTables<R>;
 
 export declare const queueTables: IsV1 extends true ? typeof v1.queueTables : typeof v0.queueTables;
 export declare const jobs: IsV1 extends true ? typeof v1.jobs : typeof v0.jobs;

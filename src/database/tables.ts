@@ -19,7 +19,7 @@ import {
   timestamp,
   uniqueIndex,
 } from 'drizzle-orm/pg-core';
-import type { AnyRows, JobError, RowTypes, StoredPayload } from '../words/row-types.js';
+import type { JobError, RowTypes, StoredPayload } from '../words/row-types.js';
 import { states } from '../words/states.js';
 
 type Kind<R extends RowTypes> = keyof R['kinds'] & string;
@@ -100,10 +100,10 @@ function jobsTable<R extends RowTypes>(table: PgTableFn<string | undefined>) {
 }
 
 /** The jobs table with rows typed by a registry. */
-export type JobsTable<R extends RowTypes = AnyRows> = ReturnType<typeof jobsTable<R>>;
+export type JobsTable<R extends RowTypes = RowTypes> = ReturnType<typeof jobsTable<R>>;
 
 /** Every table of the library, typed by a registry. */
-export interface QueueTables<R extends RowTypes = AnyRows> {
+export interface QueueTables<R extends RowTypes = RowTypes> {
   readonly jobs: JobsTable<R>;
 }
 
@@ -114,11 +114,11 @@ export interface QueueTables<R extends RowTypes = AnyRows> {
  *
  * @param options.schema what `pgSchema(…)` of drizzle-orm/pg-core gives; the tables are in `public` without it
  */
-export function queueTables<R extends RowTypes = AnyRows>(
+export function queueTables<R extends RowTypes = RowTypes>(
   options: { readonly schema?: { readonly table: PgTableFn<string> } | undefined } = {},
 ): QueueTables<R> {
   return { jobs: jobsTable<R>(options.schema ? options.schema.table : pgTable) };
 }
 
 /** The jobs table in `public`: what `export * from 'drizzle-queue/schema'` adds to the app's schema. */
-export const jobs: JobsTable = jobsTable<AnyRows>(pgTable);
+export const jobs: JobsTable = jobsTable<RowTypes>(pgTable);

@@ -4,9 +4,7 @@ import { payloadText } from '../registry/payload.js';
 import { type AnyRegistry, kindOf } from '../registry/registry.js';
 import type { NewJob } from '../sql/enqueue.js';
 import { checkKeys, wholeNumber } from '../words/checks.js';
-import { invalidOption } from '../words/errors.js';
-import type { When } from '../words/outcome.js';
-import { checkDelay, checkRunAt } from '../words/times.js';
+import { checkWhen } from '../words/times.js';
 
 /** These win over the kind's options. */
 export interface EnqueueOptions {
@@ -41,7 +39,7 @@ export function newJob(
     kind: String(kind),
     payload: payloadText(String(kind), payload, maxPayloadBytes),
     priority: wholeNumber('priority', priority, ...limits.priority),
-    when: whenOf(options),
+    when: checkWhen(options) ?? { delayMs: 0 },
     maxAttempts: wholeNumber('maxAttempts', maxAttempts, ...limits.maxAttempts),
     timeoutS: (type.options.rescueAfterMs ?? jobDefaults.rescueAfterMs) / 1_000,
   };
@@ -52,12 +50,4 @@ export function checkEnqueueOptions(given: unknown): EnqueueOptions {
   if (given === undefined) return {};
   checkKeys('the enqueue options', given, enqueueOptionKeys);
   return given as EnqueueOptions; // each value is checked where it is used
-}
-
-function whenOf({ delayMs, runAt }: EnqueueOptions): When {
-  if (runAt === undefined || runAt === null) return { delayMs: checkDelay('delayMs', delayMs ?? 0) };
-  if (delayMs !== undefined && delayMs !== null) {
-    throw invalidOption('runAt', 'left out where `delayMs` is given', runAt);
-  }
-  return { runAt: checkRunAt('runAt', runAt) };
 }

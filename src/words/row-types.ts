@@ -11,13 +11,8 @@ export interface JobError {
   readonly error: string;
 }
 
-/** The part of a registry that types rows: its kinds, each with its payload. */
+/** The part of a registry that types rows: its kinds, each with its payload. By itself: rows of any kind. */
 export interface RowTypes {
-  readonly kinds: { readonly [kind: string]: { readonly $payload: unknown } };
-}
-
-/** Rows of any kind. */
-export interface AnyRows extends RowTypes {
   readonly kinds: { readonly [kind: string]: { readonly $payload: unknown } };
 }
 

@@ -2,6 +2,18 @@
 import { types } from 'node:util';
 import { longestDelayMs } from './backoff.js';
 import { invalidOption } from './errors.js';
+import type { When } from './outcome.js';
+
+/** A time as `delayMs` or `runAt`; undefined where neither is given. */
+export function checkWhen({ delayMs, runAt }: { delayMs?: unknown; runAt?: unknown }): When | undefined {
+  const [hasDelay, hasTime] = [
+    delayMs !== undefined && delayMs !== null,
+    runAt !== undefined && runAt !== null,
+  ];
+  if (hasDelay && hasTime) throw invalidOption('runAt', 'left out where `delayMs` is given', runAt);
+  if (hasTime) return { runAt: checkRunAt('runAt', runAt) };
+  return hasDelay ? { delayMs: checkDelay('delayMs', delayMs) } : undefined;
+}
 
 /** A delay in whole ms, from 0 to a hundred years. */
 export function checkDelay(option: string, given: unknown): number {

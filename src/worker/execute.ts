@@ -11,7 +11,7 @@ import { completeIn } from '../sql/complete.js';
 import { checkKeys } from '../words/checks.js';
 import { invalidOption, QueueError } from '../words/errors.js';
 import type { Outcome, When } from '../words/outcome.js';
-import { checkDelay, checkRunAt } from '../words/times.js';
+import { checkWhen } from '../words/times.js';
 import { Discard, isDiscard } from './discard.js';
 import { failed, type OnFault } from './failure.js';
 import type { ServedKind } from './options.js';
@@ -168,10 +168,12 @@ function notOurs({ id }: ClaimedJob): QueueError {
   return new QueueError('JOB_LOST', message, { data: { id } });
 }
 
+/** What is left of a run when its outcome is written. */
+export type EndedRun = Pick<Run, 'job' | 'durationMs' | 'completing'>;
+
 /** The run of a job that goes back as it came. */
-export function neverStarted(job: ClaimedJob): Run {
-  const over = Promise.resolve({ move: 'release', started: false } as const);
-  return { job, durationMs: 0, completing: false, abort() {}, end() {}, over };
+export function neverStarted(job: ClaimedJob): EndedRun {
+  return { job, durationMs: 0, completing: false };
 }
 
 /**
@@ -186,14 +188,10 @@ function rolledBack(job: ClaimedJob): QueueError {
   );
 }
 
-function whenOf(when: { readonly delayMs?: number; readonly runAt?: Date | string }): When {
-  if (typeof when !== 'object' || when === null) {
-    throw invalidOption('snooze(…)', '{ delayMs } or { runAt }', when);
-  }
-  checkKeys('snooze(…)', when, ['delayMs', 'runAt']);
-  if (when.runAt !== undefined && when.delayMs !== undefined) {
-    throw invalidOption('runAt', 'left out where `delayMs` is given', when.runAt);
-  }
-  if (when.runAt !== undefined) return { runAt: checkRunAt('runAt', when.runAt) };
-  return { delayMs: checkDelay('delayMs', when.delayMs) };
+function whenOf(given: { readonly delayMs?: number; readonly runAt?: Date | string }): When {
+  const isObject = typeof given === 'object' && given !== null;
+  if (isObject) checkKeys('snooze(…)', given, ['delayMs', 'runAt']);
+  const when = isObject ? checkWhen(given) : undefined;
+  if (!when) throw invalidOption('snooze(…)', '{ delayMs } or { runAt }', given);
+  return when;
 }

@@ -8,7 +8,7 @@ import type { Outcome } from '../words/outcome.js';
 import { createAlarm } from './alarm.js';
 import { createBatchSize } from './batch-size.js';
 import type { Events } from './events.js';
-import type { Run } from './execute.js';
+import type { EndedRun } from './execute.js';
 import { createPause, createRetryPause } from './pause.js';
 import { reportFinish } from './report.js';
 import type { Statements } from './statements.js';
@@ -18,7 +18,7 @@ const largestFinish = 500;
 
 export interface Finisher {
   /** Takes the end of a run; `settled` hears of it when nothing more will be written. */
-  add(run: Run, outcome: Outcome): void;
+  add(run: EndedRun, outcome: Outcome): void;
   /** How many ends are not written yet. */
   size(): number;
   /** Resolves when nothing is left to write. */
@@ -31,7 +31,7 @@ export interface Finisher {
 
 /** An end that is not written yet. */
 interface Pending extends Finish {
-  readonly run: Run;
+  readonly run: EndedRun;
   /** It was sent, and the answer was lost: it may have been written. */
   readonly sent: boolean;
 }
@@ -40,7 +40,7 @@ export function createFinisher(
   statements: Statements,
   table: TableName,
   events: Events,
-  settled: (run: Run) => void,
+  settled: (run: EndedRun) => void,
 ): Finisher {
   let pending: Pending[] = [];
   /** Ends whose rows somebody holds (a handler's open transaction), apart, so that the others do not wait with them. */

@@ -42,6 +42,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   const batchSize = createBatchSize(largestClaim);
   let orphans: string[] = [];
   let claims = 0;
+  let retryAt = 0;
   let stopped = false;
 
   function orphaned(lockedBy: string): void {
@@ -86,8 +87,10 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   async function lookAgainOrRest(): Promise<void> {
     const room = options.room();
     const due = lanes.due(room);
-    if (due.size === 0) {
-      await alarm.sleep(lanes.untilDue(room));
+    // Jobs that end wake the loop; after a failure that is no reason to ask before its pause is over.
+    const waitMs = Math.max(retryAt - performance.now(), due.size === 0 ? lanes.untilDue(room) : 0);
+    if (due.size === 0 || waitMs > 0) {
+      await alarm.sleep(waitMs);
       // Handlers that end in the same turn of the event loop make room for one larger claim.
       await new Promise((resolve) => setImmediate(resolve));
       return;
@@ -97,8 +100,8 @@ export function createLoop(statements: Statements, events: Events, options: Loop
       retryPause.reset();
     } catch (error) {
       const retryInMs = retryPause.next();
+      retryAt = performance.now() + retryInMs;
       events.emit('error', { error, during: 'claim', retryInMs });
-      if (!stopped) await alarm.sleep(retryInMs);
     }
   }
 

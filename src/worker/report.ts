@@ -4,12 +4,12 @@ import type { Finished } from '../sql/finish.js';
 import { QueueError } from '../words/errors.js';
 import type { Outcome } from '../words/outcome.js';
 import type { Events, JobInfo } from './events.js';
-import type { Run } from './execute.js';
+import type { EndedRun } from './execute.js';
 
 /** `sent`: the same finish was sent before, and its answer was lost. */
 export function reportFinish(
   events: Events,
-  run: Run,
+  run: EndedRun,
   outcome: Outcome,
   answer: Finished,
   sent: boolean,

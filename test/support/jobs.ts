@@ -149,3 +149,14 @@ export async function untilServerHasRunFor(sql: Sql, seconds: number): Promise<v
     { what: `the server to have run for ${seconds} s`, timeoutMs: seconds * 1_000 + 5_000 },
   );
 }
+
+/** From now on a claim waits, half-way, for whoever holds the advisory lock 1; `drop function claim_waits cascade` ends it. */
+export async function claimsWait(sql: Sql): Promise<void> {
+  await sql.unsafe(`
+    create function claim_waits() returns trigger language plpgsql as $$ begin
+      perform pg_advisory_xact_lock(1);
+      return new;
+    end $$;
+    create trigger claim_waits before update on jobs for each row
+      when (old.state = 'available' and new.state = 'running') execute function claim_waits()`);
+}

@@ -3,7 +3,7 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { useDatabase } from '../support/database.js';
-import { given, row, untilServerHasRunFor } from '../support/jobs.js';
+import { claimsWait, given, row, untilServerHasRunFor } from '../support/jobs.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 import { connectAgain } from './connect-again.js';
@@ -18,13 +18,7 @@ beforeAll(async () => {
   await untilServerHasRunFor(database.sql, 2);
   proxy = await startTcpProxy(database.url);
   // A claim waits in its middle while a test holds the lock.
-  await database.sql.unsafe(`
-    create function claim_waits() returns trigger language plpgsql as $$ begin
-      perform pg_advisory_xact_lock(1);
-      return new;
-    end $$;
-    create trigger claim_waits before update on jobs for each row
-      when (old.state = 'available' and new.state = 'running') execute function claim_waits()`);
+  await claimsWait(database.sql);
 });
 afterEach(() => proxy.mend());
 afterAll(() => proxy.end());

@@ -117,3 +117,21 @@ it('a busy queue is not slowed down by an idle one beside it', async () => {
   // In step with the pauses of the idle queue, 150 claims of two jobs would take hours.
   await until(() => seen.completed.length === 300, { what: 'all jobs', timeoutMs: 8_000 });
 });
+
+it('jobs that end while claims fail do not make it claim sooner', async () => {
+  const ends: (() => void)[] = [];
+  const { add, seen } = await startTask(() => new Promise((resolve) => ends.push(resolve)), { slots: 60 });
+  await Promise.all(Array.from({ length: 60 }, (_, n) => add(n)));
+  await until(() => ends.length === 60, { what: 'all jobs to run' });
+  await database.sql`alter table jobs rename to away`;
+
+  const began = performance.now();
+  await until(() => ends.pop()?.() ?? ends.length === 0, { what: 'all handlers, one after the other' });
+  const tookMs = performance.now() - began;
+  const failed = seen.error.filter(({ during }) => during === 'claim').length;
+  await database.sql`alter table away rename to jobs`;
+
+  // The pauses double from 100 ms, each at least half of that; without them every end is a try.
+  expect(failed).toBeLessThan(4 + tookMs / 100);
+  await until(() => seen.completed.length === 60, { what: 'all ends' });
+});

@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { useDatabase } from '../support/database.js';
-import { row, verbatim } from '../support/jobs.js';
+import { claimsWait, row, verbatim } from '../support/jobs.js';
 import { until } from '../support/until.js';
 import { createGate } from './gate.js';
 import { type TaskHandler, useWorkers } from './stage.js';
@@ -175,7 +175,7 @@ describe('at odd times', () => {
   });
 
   it('during a claim: its jobs go back untouched', async () => {
-    await claimsWait();
+    await claimsWait(database.sql);
     let runs = 0;
     const { add, seen, worker } = taskWorker(() => void runs++);
     const id = await add(1);
@@ -197,7 +197,7 @@ describe('at odd times', () => {
 });
 
 it('a claim that is answered after the stop goes back untouched, and its jobs keep their attempts', async () => {
-  await claimsWait();
+  await claimsWait(database.sql);
   const { add, seen, worker } = taskWorker(() => undefined, { maxAttempts: 1 });
   const id = await add(1);
   const before = await verbatim(database.sql, id);
@@ -227,14 +227,3 @@ it('listeners may stop the worker from any event', async () => {
   await worker.stop();
   expect([seen.started, seen.stopping, seen.stopped].map((events) => events.length)).toEqual([1, 1, 1]);
 });
-
-/** From now on a claim waits, half-way, for whoever holds the advisory lock 1. */
-function claimsWait(): Promise<unknown> {
-  return database.sql.unsafe(`
-    create function claim_waits() returns trigger language plpgsql as $$ begin
-      perform pg_advisory_xact_lock(1);
-      return new;
-    end $$;
-    create trigger claim_waits before update on jobs for each row
-      when (old.state = 'available' and new.state = 'running') execute function claim_waits()`);
-}
