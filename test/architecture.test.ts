@@ -17,9 +17,11 @@ const below = {
   words: [],
   database: ['words'],
   sql: ['words', 'database'],
+  check: ['words', 'database', 'sql'],
   registry: ['words', 'database', 'sql'],
   queue: ['words', 'database', 'sql', 'registry'],
-  worker: ['words', 'database', 'sql', 'registry'],
+  worker: ['words', 'database', 'sql', 'check', 'registry'],
+  cli: ['words', 'database', 'sql', 'check'],
 } as const satisfies Record<string, readonly string[]>;
 const layers = Object.keys(below) as (keyof typeof below)[];
 
@@ -91,7 +93,7 @@ describe('the sources', () => {
   });
 
   it('begin with a comment that says what the file is for', () => {
-    expect(namesOf((source) => !/^\/\*\*(?:(?!\*\/)[\s\S])*\w/.test(source))).toEqual([]);
+    expect(namesOf((source) => !/^(?:#!.*\n)?\/\*\*(?:(?!\*\/)[\s\S])*\w/.test(source))).toEqual([]);
   });
 
   it('are of 250 lines at most', () => {

@@ -1,0 +1,2 @@
+#!/usr/bin/env node
+/** `drizzle-queue`: the command. What it does is in `cli/`. */
