@@ -1,0 +1,38 @@
+/** What each role of a queue needs to do with its table: what the README's grants give. */
+
+/** An app that only enqueues, a worker, a status page. */
+export type QueueRole = 'enqueuer' | 'worker' | 'reader';
+
+export interface Need {
+  readonly command: 'select' | 'insert' | 'update' | 'delete';
+  /** The columns that the statements name; undefined for every one. */
+  readonly columns?: readonly string[];
+  /** What a person grants, where that is the whole table for the sake of what comes later. */
+  readonly whole?: true;
+}
+
+// biome-ignore format: a line a need
+export const needs: { readonly [Role in QueueRole]: readonly Need[] } = {
+  enqueuer: [
+    { command: 'insert', columns: ['queue', 'kind', 'payload', 'priority', 'run_at', 'max_attempts', 'timeout_s'] },
+    { command: 'select', columns: ['id'] }, // `returning id`
+  ],
+  worker: [
+    {
+      command: 'select',
+      columns: [
+        'id', 'queue', 'kind', 'payload', 'priority', 'run_at', 'state', 'attempts', 'max_attempts', 'timeout_s',
+        'locked_by', 'heartbeat_at', 'last_error', 'errors',
+      ],
+      whole: true,
+    },
+    {
+      command: 'update',
+      columns: [
+        'state', 'attempts', 'run_at', 'locked_by', 'heartbeat_at', 'started_at', 'finished_at', 'last_error', 'errors',
+      ],
+    },
+    { command: 'delete' },
+  ],
+  reader: [{ command: 'select' }],
+};

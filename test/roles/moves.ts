@@ -1,0 +1,155 @@
+/** Everything that each role of a queue does, as a move with a name that says whether it had its effect. */
+import { count, eq } from 'drizzle-orm';
+import type { Sql } from 'postgres';
+import { checkSchema } from '../../src/check/check-schema.js';
+import type { QueueRole } from '../../src/check/needs.js';
+import type { SchemaProblem } from '../../src/check/problem.js';
+import { sqlState } from '../../src/database/sqlstate.js';
+import { createQueue } from '../../src/queue/queue.js';
+import { job } from '../../src/registry/job.js';
+import { defineJobs } from '../../src/registry/registry.js';
+import { claim } from '../../src/sql/claim.js';
+import { completeIn } from '../../src/sql/complete.js';
+import { finish } from '../../src/sql/finish.js';
+import { heartbeat } from '../../src/sql/heartbeat.js';
+import { releaseClaims } from '../../src/sql/release-claims.js';
+import { findDead, rescue } from '../../src/sql/rescue.js';
+import { databaseTimeS, sessionDefaults } from '../../src/sql/session.js';
+import type { Outcome } from '../../src/words/outcome.js';
+import { given, type RunningColumns, row } from '../support/jobs.js';
+import type { Actor, Roles } from './stage.js';
+
+const lockedBy = 'worker/1';
+export const registry = defineJobs({ greet: job<{ tenant: string }>() });
+
+/** As this actor; true when it had its effect, seen by a superuser. */
+type Move = (roles: Roles, actor: Actor) => Promise<boolean>;
+
+export const moves: { readonly [Role in QueueRole]: { readonly [name: string]: Move } } = {
+  enqueuer: {
+    async enqueue(roles, actor) {
+      const queue = createQueue(registry, { tables: roles.tables, requireTransaction: true });
+      const { id } = await roles
+        .as(actor)
+        .transaction((tx) => queue.enqueue(tx, 'greet', { tenant: 'a' }, { priority: 1, maxAttempts: 3 }));
+      return (await stateOf(roles.sql, id)) === 'available';
+    },
+    async enqueueMany(roles, actor) {
+      const queue = createQueue(registry, { tables: roles.tables, requireTransaction: true });
+      const list = ['a', 'b'].map((tenant) => ({ kind: 'greet', payload: { tenant } }) as const);
+      const added = await roles.as(actor).transaction((tx) => queue.enqueueMany(tx, list));
+      const states = await Promise.all(added.map(({ id }) => stateOf(roles.sql, id)));
+      return states.join() === 'available,available';
+    },
+  },
+  worker: {
+    async session(roles, actor) {
+      const db = roles.as(actor);
+      return (await sessionDefaults(db)).isolation !== '' && (await databaseTimeS(db)) > 0;
+    },
+    async claim(roles, actor) {
+      const id = await given(roles.sql).available();
+      const request = { want: new Map([['default', 10]]), kinds: ['greet'], lockedBy: 'worker/2' };
+      await claim(roles.as(actor), roles.table, request);
+      return (await stateOf(roles.sql, id)) === 'running';
+    },
+    async heartbeat(roles, actor) {
+      const id = await given(roles.sql).running({ lockedBy, heartbeatAgoS: 3_600 });
+      await heartbeat(roles.as(actor), roles.table, [{ id, lockedBy }]);
+      const heartbeatAt = (await row(roles.sql, id))?.heartbeatAt;
+      return !!heartbeatAt && heartbeatAt.getTime() > Date.now() - 1_800_000;
+    },
+    complete: finishing('gone', { move: 'complete' }),
+    fail: finishing('available', { move: 'fail', error: 'no luck', delayMs: undefined }),
+    'fail for the last time': finishing(
+      'discarded',
+      { move: 'fail', error: 'no luck', delayMs: undefined },
+      { attempts: 10 },
+    ),
+    discard: finishing('discarded', { move: 'discard', error: 'pointless' }),
+    snooze: finishing('available', { move: 'snooze', when: { delayMs: 1_000 } }),
+    release: finishing('available', { move: 'release', started: false }),
+    'release of a job that ran': finishing('available', { move: 'release', started: true }),
+    async 'complete(tx)'(roles, actor) {
+      const id = await given(roles.sql).running({ lockedBy });
+      await roles.as(actor).transaction((tx) => completeIn(tx, roles.table, { id, lockedBy }));
+      return (await stateOf(roles.sql, id)) === 'gone';
+    },
+    async 'release of claims'(roles, actor) {
+      const id = await given(roles.sql).running({ lockedBy });
+      await releaseClaims(roles.as(actor), roles.table, [lockedBy]);
+      return (await stateOf(roles.sql, id)) === 'available';
+    },
+    async 'look for the dead'(roles, actor) {
+      const id = await given(roles.sql).running(dead);
+      return (await findDead(roles.as(actor), roles.table)).some((found) => found.id === id);
+    },
+    rescue: rescuing('available', {}),
+    'rescue after the last attempt': rescuing('discarded', { attempts: 10 }),
+  },
+  reader: {
+    async rows({ tables: { jobs }, ...roles }, actor) {
+      const id = await given(roles.sql).discarded({ payload: { tenant: 'a' } });
+      const [found] = await roles.as(actor).select().from(jobs).where(eq(jobs.id, id));
+      return found?.state === 'discarded';
+    },
+    async counts({ tables: { jobs }, ...roles }, actor) {
+      await given(roles.sql).available();
+      const found = await roles
+        .as(actor)
+        .select({ state: jobs.state, n: count() })
+        .from(jobs)
+        .groupBy(jobs.state);
+      return found.some(({ state, n }) => state === 'available' && n === 1);
+    },
+  },
+};
+
+const dead = { lockedBy, timeoutS: 1, heartbeatAgoS: 3_600 };
+
+function finishing(to: string, outcome: Outcome, columns: RunningColumns = {}): Move {
+  return async (roles, actor) => {
+    const id = await given(roles.sql).running({ lockedBy, ...columns });
+    await finish(roles.as(actor), roles.table, [{ id, lockedBy, outcome }]);
+    return (await stateOf(roles.sql, id)) === to;
+  };
+}
+
+function rescuing(to: string, columns: RunningColumns): Move {
+  return async (roles, actor) => {
+    const id = await given(roles.sql).running({ ...dead, ...columns });
+    await rescue(roles.as(actor), roles.table);
+    return (await stateOf(roles.sql, id)) === to;
+  };
+}
+
+async function stateOf(sql: Sql, id: number): Promise<string> {
+  return (await row(sql, id))?.state ?? 'gone';
+}
+
+/** How a move went: `nothing` is a success that changed nothing, an SQLSTATE is how it was refused. */
+export type Outcomes = { readonly [move: string]: string };
+
+/** Makes every move of the role, each on a table without other rows. */
+export async function outcomes(roles: Roles, role: QueueRole, actor: Actor = role): Promise<Outcomes> {
+  const found: { [move: string]: string } = {};
+  for (const [name, move] of Object.entries(moves[role])) {
+    await roles.sql`delete from jobs`;
+    found[name] = await move(roles, actor).then(
+      (done) => (done ? 'done' : 'nothing'),
+      (error: unknown) => sqlState(error) ?? String(error),
+    );
+  }
+  return found;
+}
+
+/** The outcomes when every move of the role goes the same way, or all but some. */
+export function all(role: QueueRole, outcome: string, except: Outcomes = {}): Outcomes {
+  return { ...Object.fromEntries(Object.keys(moves[role]).map((name) => [name, outcome])), ...except };
+}
+
+/** What `checkSchema` finds of rights and policies when this actor asks. */
+export async function missing(roles: Roles, role: QueueRole, actor: Actor = role): Promise<SchemaProblem[]> {
+  const problems = await checkSchema(roles.as(actor), { tables: roles.tables, role });
+  return problems.filter(({ code }) => code === 'RIGHT_MISSING' || code === 'POLICY_MISSING');
+}
