@@ -1,6 +1,7 @@
 /**
  * The same tests on both generations of Drizzle: project `v0` has the root's drizzle-orm 0.45, project `v1` takes every
- * import of drizzle-orm from test/v1. Project `package` tests the packed tarball in folders of its own.
+ * import of drizzle-orm from test/v1. Project `package` tests the packed tarball in folders of its own; projects
+ * `pgbouncer-v0` and `pgbouncer-v1` need a PgBouncer.
  * `vitest --project v0` runs one of them.
  */
 import { fileURLToPath } from 'node:url';
@@ -36,9 +37,12 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     maxWorkers: 2,
     projects: [
-      project('v0', 'v0', ['test/**/*.test.ts'], ['test/package/**']),
+      project('v0', 'v0', ['test/**/*.test.ts'], ['test/package/**', 'test/pgbouncer/**', 'test/faults/**']),
       project('v1', 'v1', ['test/drivers/**/*.test.ts']),
       project('package', 'v0', ['test/package/**/*.test.ts']),
+      project('pgbouncer-v0', 'v0', ['test/pgbouncer/**/*.test.ts']),
+      project('faults', 'v0', ['test/faults/**/*.test.ts']),
+      project('pgbouncer-v1', 'v1', ['test/pgbouncer/**/*.test.ts']),
     ],
   },
 });

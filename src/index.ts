@@ -1,7 +1,11 @@
 /** `drizzle-queue`: what an app needs to define and enqueue jobs. The worker is `drizzle-queue/worker`. */
+export { type CheckSchemaOptions, checkSchema } from './check/check-schema.js';
+export type { QueueRole } from './check/needs.js';
+export type { SchemaProblem, SchemaProblemCode } from './check/problem.js';
 export type { Database, Executor, Transaction } from './database/executor.js';
 export type { QueueTables } from './database/tables.js';
 export type { EnqueueOptions } from './queue/enqueue-options.js';
+export type { AnyRow, RowOfKind } from './queue/is-kind.js';
 export type { EmptyItem, EnqueueArgs, Enqueued, EnqueueItem, Queue, QueueOptions } from './queue/queue.js';
 export { createQueue } from './queue/queue.js';
 export type { Ended, Handler, Handlers, JobContext, Settled } from './registry/handlers.js';

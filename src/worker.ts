@@ -1,4 +1,5 @@
 /** `drizzle-queue/worker`: what a process that runs jobs needs. */
+export type { SchemaProblem, SchemaProblemCode } from './check/problem.js';
 export type { Handler, Handlers, JobContext } from './registry/handlers.js';
 export { Discard } from './worker/discard.js';
 export type { Activity, JobInfo, Listener, WorkerEvents } from './worker/events.js';

@@ -1,6 +1,8 @@
 /** What the role may do with the table: rights, and row-level security that would hide rows without a word. */
+
 import type { Catalog, CatalogColumn, CatalogTable } from '../sql/catalog.js';
-import { fullName, quoted } from './ddl.js';
+import { quotedName } from '../sql/storage.js';
+import { fullName } from './ddl.js';
 import type { ExpectedTable } from './expected.js';
 import { type Need, needs, type QueueRole } from './needs.js';
 import { problem, type SchemaProblem } from './problem.js';
@@ -11,10 +13,10 @@ export function accessProblems(
   live: CatalogTable,
   queueRole: QueueRole,
 ): SchemaProblem[] {
-  const to = quoted(role);
+  const to = quotedName(role);
   const problems: SchemaProblem[] = [];
   if (schemaUsage === false) {
-    const object = `schema ${quoted(expected.schema)}`;
+    const object = `schema ${quotedName(expected.schema)}`;
     const run = [`grant usage on ${object} to ${to}`];
     problems.push(problem('RIGHT_MISSING', 'error', object, `The role ${to} may not use ${object}`, run));
   }
@@ -40,12 +42,12 @@ function missingRight({ command, columns, whole }: Need, live: CatalogTable): st
     (column) => !has(column) && (!columns || columns.includes(column.name)),
   );
   if (missing.length === 0) return undefined;
-  return columns && !whole ? `${command} (${columns.map(quoted).join(', ')})` : command;
+  return columns && !whole ? `${command} (${columns.map((name) => quotedName(name)).join(', ')})` : command;
 }
 
 function noPolicy(table: ExpectedTable, { command }: Need, role: string): SchemaProblem {
   const object = `table ${fullName(table)}`;
-  const to = quoted(role);
+  const to = quotedName(role);
   const wrong = `Row-level security of ${object} has no policy that lets the role ${to} ${command}`;
   const condition = {
     select: 'using (true)',
@@ -53,7 +55,7 @@ function noPolicy(table: ExpectedTable, { command }: Need, role: string): Schema
     insert: 'with check (true)',
     update: 'using (true) with check (true)',
   };
-  const policy = quoted(`queue_${command}_${role}`); // another role of the queue has policies of its own
+  const policy = quotedName(`queue_${command}_${role}`); // another role of the queue has policies of its own
   const run = [`create policy ${policy} on ${fullName(table)} for ${command} to ${to} ${condition[command]}`];
   return problem('POLICY_MISSING', 'error', object, wrong, run);
 }

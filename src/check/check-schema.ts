@@ -1,12 +1,14 @@
 /** `checkSchema`: does the database have what this version of the library needs? */
+
 import { type AnyQueueTables, checkTables } from '../database/any-tables.js';
 import { assertExecutor, type Executor } from '../database/executor.js';
 import { type JobsTable, jobs } from '../database/tables.js';
 import { type Catalog, type CatalogTable, readCatalog } from '../sql/catalog.js';
+import { quotedName } from '../sql/storage.js';
 import { checkKeys } from '../words/checks.js';
 import { invalidOption } from '../words/errors.js';
 import { accessProblems } from './access.js';
-import { fullName, quoted } from './ddl.js';
+import { fullName } from './ddl.js';
 import { type ExpectedTable, expectedTable } from './expected.js';
 import { needs, type QueueRole } from './needs.js';
 import { problem, type SchemaProblem } from './problem.js';
@@ -78,12 +80,12 @@ const migrate = ['npx drizzle-kit generate', 'npx drizzle-kit migrate'];
 function missingTable(expected: ExpectedTable, { elsewhere, schemaUsage }: Catalog): SchemaProblem {
   const object = `table ${fullName(expected)}`;
   if (elsewhere.length > 0) {
-    const there = elsewhere.map(quoted).join(', ');
+    const there = elsewhere.map((name) => quotedName(name)).join(', ');
     const advice = `There is one in the schema ${there}: give createQueue and createWorker the \`tables\` of queueTables({ schema: pgSchema(…) }), or run: ${migrate.join(' && ')}`;
     return problem('TABLE_MISSING', 'error', object, `There is no ${object}`, migrate, advice);
   }
   if (schemaUsage === null) {
-    const schema = `schema ${quoted(expected.schema)}`;
+    const schema = `schema ${quotedName(expected.schema)}`;
     const advice = `Export the pgSchema from the app's schema file beside its tables, then run: ${migrate.join(' && ')}`;
     return problem('SCHEMA_MISSING', 'error', schema, `There is no ${schema}`, migrate, advice);
   }

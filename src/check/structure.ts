@@ -1,7 +1,7 @@
 /** The table's columns, indexes, CHECKs and storage: the live ones against those of its declaration. */
 import { storageParameters } from '../database/storage.js';
 import type { CatalogColumn, CatalogIndex, CatalogTable } from '../sql/catalog.js';
-import { setStorage } from '../sql/storage.js';
+import { quotedName, setStorage } from '../sql/storage.js';
 import {
   addCheck,
   addColumn,
@@ -10,7 +10,6 @@ import {
   dropCheck,
   dropIndex,
   fullName,
-  quoted,
   setType,
 } from './ddl.js';
 import type { ExpectedColumn, ExpectedIndex, ExpectedTable } from './expected.js';
@@ -33,7 +32,7 @@ function byMigration(run: readonly string[]): string {
 }
 
 function columnProblems(table: ExpectedTable, expected: ExpectedColumn, live: CatalogTable): SchemaProblem[] {
-  const object = `column ${fullName(table)}.${quoted(expected.name)}`;
+  const object = `column ${fullName(table)}.${quotedName(expected.name)}`;
   const found = live.columns.find(({ name }) => name === expected.name);
   if (!found) {
     const run = [addColumn(table, expected)];
@@ -78,15 +77,15 @@ function foreignColumns(table: ExpectedTable, live: CatalogTable): SchemaProblem
       ({ name, notNull, filled }) => notNull && !filled && !table.columns.some((our) => our.name === name),
     )
     .map(({ name }) => {
-      const object = `column ${fullName(table)}.${quoted(name)}`;
+      const object = `column ${fullName(table)}.${quotedName(name)}`;
       const wrong = `The ${object} is not one of ours, and without a default every enqueue fails on it`;
-      const run = [`alter table ${fullName(table)} alter column ${quoted(name)} drop not null`];
+      const run = [`alter table ${fullName(table)} alter column ${quotedName(name)} drop not null`];
       return problem('COLUMN_DIFFERS', 'error', object, wrong, run, `Give it a default, or run: ${run[0]}`);
     });
 }
 
 function indexProblems(table: ExpectedTable, expected: ExpectedIndex, live: CatalogTable): SchemaProblem[] {
-  const object = `index ${quoted(expected.name)}`;
+  const object = `index ${quotedName(expected.name)}`;
   // Without the unique one, dedupe keys let duplicates in; without another, statements are slow.
   const severity = expected.unique ? 'error' : 'warning';
   const found = live.indexes.find(({ name }) => name === expected.name);
@@ -128,7 +127,7 @@ function shown(predicate: string): string {
 
 function checkProblems(table: ExpectedTable, live: CatalogTable): SchemaProblem[] {
   return table.checks.flatMap((expected) => {
-    const object = `constraint ${quoted(expected.name)}`;
+    const object = `constraint ${quotedName(expected.name)}`;
     const found = live.checks.find(({ name }) => name === expected.name);
     const add = addCheck(table, expected);
     if (!found) {
@@ -147,7 +146,8 @@ function storageProblems(table: ExpectedTable, live: CatalogTable): SchemaProble
   if (unset.length === 0) return [];
   const object = `table ${fullName(table)}`;
   const wrong = `The storage parameters of ${object} are not set: ${unset.join(', ')}`;
-  const run = ['npx drizzle-queue migration', 'npx drizzle-kit migrate'];
+  const where = table.schema === 'public' ? '' : ` --schema ${quotedName(table.schema)}`;
+  const run = [`npx drizzle-queue migration${where}`, 'npx drizzle-kit migrate'];
   const instead = `Run: ${run.join(' && ')}, or the SQL: ${setStorage(table.schema, table.name)}`;
   return [problem('STORAGE_NOT_SET', 'warning', object, wrong, run, instead)];
 }

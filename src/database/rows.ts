@@ -9,10 +9,15 @@ import type { Executor } from './executor.js';
 /** A row as drivers give it: bigints as text or numbers, times as text. */
 export type Row = { readonly [column: string]: unknown };
 
-/** Runs a statement and gives its rows. Rejects with what the driver threw, usually wrapped by Drizzle. */
+/**
+ * Runs a statement and gives its rows. Rejects with what the driver threw, usually wrapped by Drizzle.
+ *
+ * Every statement binds a parameter, a constant if there is nothing else: behind one without, postgres.js sends the next
+ * before the answer has come, and a pooler in transaction mode may then never answer that.
+ */
 export async function rows(executor: Executor, statement: SQL): Promise<readonly Row[]> {
   const result: unknown = await executor.execute(statement);
-  if (Array.isArray(result)) return result;
+  if (Array.isArray(result)) return asNamed(result);
   if (typeof result === 'object' && result !== null && 'rows' in result && Array.isArray(result.rows)) {
     return result.rows;
   }
@@ -20,6 +25,20 @@ export async function rows(executor: Executor, statement: SQL): Promise<readonly
     'UNEXPECTED_RESULT',
     `Expected \`execute\` to answer with an array or with { rows }, got ${show(result)}. ` +
       'This Drizzle driver is not supported, or something wraps its answers.',
+  );
+}
+
+/**
+ * The rows under the names that the statement gave: no name of ours has an underscore, so of postgres.js's transforms
+ * only `pascal` changes them, by a capital in front.
+ */
+function asNamed(list: readonly Row[]): readonly Row[] {
+  const [first] = list;
+  if (first === undefined || !Object.keys(first).some((name) => /^[A-Z]/.test(name))) return list;
+  return list.map((row) =>
+    Object.fromEntries(
+      Object.entries(row).map(([name, value]) => [name.charAt(0).toLowerCase() + name.slice(1), value]),
+    ),
   );
 }
 

@@ -19,6 +19,11 @@ export function isTableFault(error: unknown): boolean {
   return /^(?:42P01|42703|3F000)$/.test(sqlState(error) ?? '');
 }
 
+/** Whether it may pass by itself: no answer at all (08, no SQLSTATE), no resources (53), a server that stops or starts (57). */
+export function isPassing(error: unknown): boolean {
+  return /^(?:08|53|57|$)/.test(sqlState(error) ?? '');
+}
+
 /**
  * Whether the rows of a statement caused its failure, so that leaving one out may help: data (22), constraints
  * (23), cardinality (21), limits such as a jsonb that is too large (54), an app's own trigger (P0).

@@ -16,6 +16,7 @@ import { checkKeys, wholeNumber } from '../words/checks.js';
 import { invalidOption, QueueError } from '../words/errors.js';
 import { batches } from './batches.js';
 import { checkEnqueueOptions, type EnqueueOptions, enqueueOptionKeys, newJob } from './enqueue-options.js';
+import { type AnyRow, isKind, type RowOfKind } from './is-kind.js';
 
 /** What an enqueue answers. */
 export interface Enqueued {
@@ -74,6 +75,17 @@ export interface Queue<R extends AnyRegistry, Tx = Executor> {
         : EnqueueItem<K, R['kinds'][K]['$payload']>;
     }[keyof R['kinds'] & string][],
   ): Promise<Enqueued[]>;
+  /**
+   * Whether a row of {@link tables} is of this kind; then its payload has the kind's type. It is what the registry says
+   * today: nothing is checked, and a row may be older than the type. Takes whole rows, joined rows and any selection
+   * with `kind` and `payload`; false for `undefined` and `null`. Usable detached.
+   *
+   * @throws QueueError `UNKNOWN_KIND`
+   */
+  isKind<Kind extends keyof R['kinds'] & string>(
+    row: AnyRow | null | undefined,
+    kind: Kind,
+  ): row is RowOfKind<R, Kind>;
 }
 
 /** What {@link createQueue} takes besides the registry. */
@@ -140,6 +152,13 @@ export function createQueue<Kinds extends JobTypes>(
       // Array.from, because map would pass over holes.
       const newJobs = Array.from(list, (item, index) => newJobOf(registry, item, index, maxPayloadBytes));
       return insertAll(tx, [...batches(newJobs)], (part, batch) => enqueueMany(part, table, batch));
+    },
+
+    isKind<Kind extends keyof Kinds & string>(
+      row: AnyRow | null | undefined,
+      kind: Kind,
+    ): row is RowOfKind<Registry<Kinds>, Kind> {
+      return isKind(registry, row, kind);
     },
   });
 }

@@ -3,6 +3,7 @@
  *
  * Works on a queue by walking its distinct priorities from the top and locking due rows of each with
  * `skip locked`, until the queue's limit is filled. Plans and measurements behind every odd clause: ARCHITECTURE.md.
+ * The SQL is ASCII, comments too: Postgres refuses text that the database's encoding does not have.
  */
 import { type SQL, sql } from 'drizzle-orm';
 import type { Executor } from '../database/executor.js';
@@ -44,7 +45,7 @@ export async function claim(db: Executor, jobs: TableName, request: ClaimRequest
     lockedBy: request.lockedBy,
     queue: textOf(row['queue']),
     kind: textOf(row['kind']),
-    payload: row['payload'],
+    payload: JSON.parse(textOf(row['payload'])),
     attempt: numberOf(row['attempts']),
     maxAttempts: numberOf(row['maxAttempts']),
   }));
@@ -61,7 +62,7 @@ with want as (
 next as materialized (  -- materialized: inlined into the update it could lock more rows than its limit
   select due.id
   from   want
-  cross join lateral (  -- a scan per queue: "queue = any(…) order by …" would sort every waiting job
+  cross join lateral (  -- a scan per queue: one of all queues would sort every waiting job
     with recursive level(priority) as (  -- the distinct priorities; future jobs of a high one do not lie in the way
       (select job.priority
        from   ${jobs} as job
@@ -103,8 +104,8 @@ claimed as (
   where  job.id = any(array(select next.id from next))  -- an array: as a join it reads the whole table after analyze
   returning job.id, job.queue, job.kind, job.payload, job.attempts, job.max_attempts, job.priority, job.run_at
 )
--- "maxAttempts": names with an underscore may be renamed by a client (postgres.js has transforms)
-select claimed.id, claimed.queue, claimed.kind, claimed.payload, claimed.attempts, claimed.max_attempts as "maxAttempts"
+-- "maxAttempts", and payload as text: a client may rename columns, and keys in json as well (postgres.js has transforms)
+select claimed.id, claimed.queue, claimed.kind, claimed.payload::text, claimed.attempts, claimed.max_attempts as "maxAttempts"
 from   claimed  -- the update does not keep the order
-order  by array_position(${queues}, claimed.queue), claimed.priority desc, claimed.run_at, claimed.id`;
+order  by pg_catalog.array_position(${queues}, claimed.queue), claimed.priority desc, claimed.run_at, claimed.id`;
 }

@@ -19,7 +19,7 @@ select new.queue,
        new.kind,
        coalesce(new.payload, 'null'::jsonb),  -- a JSON null comes out of the recordset as an SQL null
        new.priority,
-       coalesce(new.run_at, clock_timestamp() + new.delay_ms * interval '1 millisecond'),
+       coalesce(new.run_at, clock_timestamp() + new.delay_ms::float8 * interval '1 millisecond'),
        new.max_attempts,
        new.timeout_s
 from   jsonb_to_recordset(${jsonb(asJson(list))}) as new(

@@ -34,5 +34,5 @@ returning id`,
 function runAt(when: When) {
   if ('runAt' in when) return sql`${when.runAt}::timestamptz`;
   if (when.delayMs === 0) return sql`clock_timestamp()`;
-  return sql`clock_timestamp() + ${when.delayMs}::bigint * interval '1 millisecond'`;
+  return sql`clock_timestamp() + ${when.delayMs}::float8 * interval '1 millisecond'`;
 }

@@ -6,7 +6,7 @@ import { errorsKept } from '../words/error-text.js';
 export function loggedErrors(error: SQL): SQL {
   return sql`
     case when jsonb_array_length(job.errors) >= ${sql.raw(String(errorsKept))} then job.errors - 0 else job.errors end
-    || jsonb_build_object(
+    || pg_catalog.jsonb_build_object(
          'attempt', job.attempts,
          'at',      to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
          'error',   ${error})`;

@@ -22,9 +22,11 @@ export interface Finish extends ClaimedId {
  * - `busy`: another transaction holds the row at this moment: ask again
  * - `lost`: the row has another claim, or a person moved it; nothing was changed
  * - `gone`: there is no such row any more; nothing was changed
+ * - `refused`: the row is ours, and Postgres changed nothing without an error: row-level security has no policy for the
+ *   command, or a trigger of the app returned null
  */
 export interface Finished extends ClaimedId {
-  readonly result: 'done' | 'busy' | 'lost' | 'gone';
+  readonly result: 'done' | 'busy' | 'lost' | 'gone' | 'refused';
   readonly state: string | null;
   readonly dueInMs: number | null;
 }
@@ -77,6 +79,7 @@ ending as materialized (
 completed as (
   delete from ${jobs} as job
   where  job.id = any(array(select ending.id from ending where ending.move = 'complete'))
+  returning job.id
 ),
 moved as (
   update ${jobs} as job
@@ -87,9 +90,9 @@ moved as (
          started_at   = null,
          finished_at  = case when ending.state = 'discarded' then clock_timestamp() end,
          run_at       = case ending.move
-                          when 'fail'   then clock_timestamp() + coalesce(ending.delay_ms * interval '1 millisecond',
+                          when 'fail'   then clock_timestamp() + coalesce(ending.delay_ms::float8 * interval '1 millisecond',
                                                                           ${usualBackoff(sql`job.attempts`)})
-                          when 'snooze' then coalesce(ending.run_at, clock_timestamp() + ending.delay_ms * interval '1 millisecond')
+                          when 'snooze' then coalesce(ending.run_at, clock_timestamp() + ending.delay_ms::float8 * interval '1 millisecond')
                           else job.run_at
                         end,
          last_error   = coalesce(ending.error, job.last_error),
@@ -99,12 +102,13 @@ moved as (
     and  job.id = any(array(select ending.id from ending where ending.move <> 'complete'))
   returning job.id, job.state,
             -- seconds, then the difference: Postgres before 17 cannot subtract from a run_at that is infinite
-            (extract(epoch from job.run_at)::float8 - extract(epoch from clock_timestamp())::float8) * 1000 as due_in_ms
+            (extract(epoch from job.run_at)::float8 - extract(epoch from clock_timestamp())::float8) * 1000::float8 as due_in_ms
 )
 select asked.id,
        asked.locked_by as "lockedBy",
        case
-         when exists (select 1 from mine where mine.id = asked.id and mine.locked_by = asked.locked_by) then 'done'
+         when exists (select 1 from mine where mine.id = asked.id and mine.locked_by = asked.locked_by)
+           then case when completed.id is null and moved.id is null then 'refused' else 'done' end
          when job.id is null                                                                           then 'gone'
          when job.state = 'running' and job.locked_by = asked.locked_by                                then 'busy'
          else 'lost'
@@ -113,7 +117,8 @@ select asked.id,
        moved.due_in_ms as "dueInMs"
 from   asked
 left   join ${jobs} as job on job.id = asked.id and job.id = any(array(select asked.id from asked))
-left   join moved on moved.id = asked.id`,
+left   join moved on moved.id = asked.id
+left   join completed on completed.id = asked.id`,
   );
   return result.map((row) => ({
     id: numberOf(row['id']),
@@ -149,5 +154,5 @@ function recorded(error: unknown) {
 }
 
 function resultOf(text: string): Finished['result'] {
-  return text === 'done' || text === 'busy' || text === 'gone' ? text : 'lost';
+  return text === 'done' || text === 'busy' || text === 'gone' || text === 'refused' ? text : 'lost';
 }

@@ -24,7 +24,7 @@ export interface RescuedJob {
 const isDead = sql`
         job.state = 'running'
     -- After an outage every heartbeat is old, though the workers live: time counts from the server's start.
-    and greatest(job.heartbeat_at, pg_postmaster_start_time()) < clock_timestamp() - job.timeout_s * interval '1 second'`;
+    and greatest(job.heartbeat_at, pg_postmaster_start_time()) < clock_timestamp() - job.timeout_s::float8 * interval '1 second'`;
 
 /**
  * The first look: up to {@link largestRescue} dead jobs of every queue and kind, by id. A row that somebody holds is not
@@ -38,7 +38,7 @@ select job.id, job.locked_by as "lockedBy"
 from   ${jobs} as job
 where  ${isDead}
 order  by job.id
-limit  ${sql.raw(String(largestRescue))}
+limit  ${largestRescue}::int
 for update skip locked`,
   );
   return dead.map((row) => ({ id: numberOf(row['id']), lockedBy: textOf(row['lockedBy']) }));
@@ -66,7 +66,7 @@ export async function rescue(
 ): Promise<RescuedJob[]> {
   const inTime =
     notAfterS === undefined ? sql`true` : sql`clock_timestamp() < to_timestamp(${notAfterS}::float8)`;
-  const why = sql`'rescued: no heartbeat for more than ' || job.timeout_s || ' s from ' || job.locked_by`;
+  const why = sql`'rescued: no heartbeat for more than ' || job.timeout_s::text || ' s from ' || job.locked_by`;
   const result = await rows(
     db,
     sql`

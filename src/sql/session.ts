@@ -13,14 +13,17 @@ export async function sessionDefaults(db: Executor): Promise<SessionDefaults> {
   const [row] = await rows(
     db,
     sql`
-select current_setting('default_transaction_isolation') as isolation,
-       current_setting('default_transaction_read_only') as "readOnly"`,
+select current_setting(${'default_transaction_isolation'}::text) as isolation,
+       current_setting(${'default_transaction_read_only'}::text) as "readOnly"`,
   );
   return { isolation: String(row?.['isolation']), readOnly: row?.['readOnly'] === 'on' };
 }
 
 /** The database's clock, in seconds since 1970. */
 export async function databaseTimeS(db: Executor): Promise<number> {
-  const [row] = await rows(db, sql`select extract(epoch from clock_timestamp())::float8 as now`);
-  return numberOf(row?.['now']);
+  const [row] = await rows(
+    db,
+    sql`select (date_part(${'epoch'}::text, clock_timestamp()) * 1000::float8)::bigint as ms`,
+  );
+  return numberOf(row?.['ms']) / 1_000; // not a float8, whose digits are a setting of the database
 }

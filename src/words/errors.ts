@@ -19,6 +19,7 @@ export type QueueErrorCode =
   | 'UNEXPECTED_RESULT'
   | 'STATEMENT_TIMEOUT'
   | 'TABLE_MISMATCH'
+  | 'CHANGE_REFUSED'
   | 'HANDLER_TIMEOUT'
   | 'JOB_LOST'
   | 'JOB_ENDED'

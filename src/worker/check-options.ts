@@ -2,7 +2,7 @@
 import { checkTables } from '../database/any-tables.js';
 import { assertExecutor, isSingleClient, isTransaction } from '../database/executor.js';
 import { tableName } from '../database/table-name.js';
-import { jobs } from '../database/tables.js';
+import { jobs as publicJobs } from '../database/tables.js';
 import type { KindsOn } from '../registry/handlers.js';
 import type { JobType } from '../registry/job.js';
 import { jobDefaults } from '../registry/job-options.js';
@@ -37,7 +37,7 @@ export function checkWorkerOptions<
     registry,
     queues,
     handlers,
-    tables = { jobs },
+    tables = { jobs: publicJobs },
     pollIntervalMs = 1_000,
     heartbeatMs = 10_000,
     graceMs = 25_000,
@@ -58,9 +58,11 @@ export function checkWorkerOptions<
   const served = checkHandlers(registry, kinds, handlers);
   wholeNumber('heartbeatMs', heartbeatMs, 100, 600_000);
   const rescueAfterMs = checkHeartbeat(registry, kinds, heartbeatMs);
+  const { jobs } = checkTables(tables);
   return Object.freeze({
     db,
-    table: tableName(checkTables(tables).jobs),
+    jobs,
+    table: tableName(jobs),
     slots,
     kinds: served,
     pollIntervalMs: wholeNumber('pollIntervalMs', pollIntervalMs, 10, 3_600_000),

@@ -1,4 +1,5 @@
 /** What a worker tells: typed events, and the one place that calls listeners. */
+import type { SchemaProblem } from '../check/problem.js';
 import { checkFunction } from '../words/checks.js';
 import { invalidOption } from '../words/errors.js';
 import type { FinishMove } from '../words/outcome.js';
@@ -17,6 +18,8 @@ export interface JobInfo {
 /** Events by name. Those about a job's end come when the end is written, not when the handler returns. */
 export interface WorkerEvents {
   started: { readonly worker: string };
+  /** The database lacks something that this version needs; looked for once, after the start. */
+  problem: SchemaProblem;
   /** One claim that brought jobs. */
   claimed: { readonly jobs: readonly JobInfo[]; readonly durationMs: number };
   completed: { readonly job: JobInfo; readonly durationMs: number };
@@ -61,6 +64,7 @@ export type Activity =
   | 'finish'
   | 'rescue'
   | 'release'
+  | 'check'
   | 'connection'
   | 'listener'
   | 'handler'
@@ -81,6 +85,7 @@ export interface Events {
 
 const names: readonly (keyof WorkerEvents)[] = [
   'started',
+  'problem',
   'claimed',
   'completed',
   'failed',

@@ -4,6 +4,7 @@
 import { isRowFault } from '../database/sqlstate.js';
 import type { TableName } from '../database/table-name.js';
 import { type Finish, type Finished, finish } from '../sql/finish.js';
+import { QueueError } from '../words/errors.js';
 import type { Outcome } from '../words/outcome.js';
 import { createAlarm } from './alarm.js';
 import { createBatchSize } from './batch-size.js';
@@ -131,6 +132,7 @@ export function createFinisher(
     for (const one of batch) {
       const answer = byClaim.get(`${one.id} ${one.lockedBy}`);
       if (answer === undefined || answer.result === 'busy') held.push(one);
+      else if (answer.result === 'refused') refuse(one, changeRefused(one));
       else {
         settled(one.run);
         reportFinish(events, one.run, one.outcome, answer, one.sent);
@@ -164,4 +166,14 @@ export function createFinisher(
       return pending.length + busy.length + inFlight;
     },
   };
+}
+
+function changeRefused({ id, outcome }: Pending): QueueError {
+  const command = outcome.move === 'complete' ? 'delete' : 'update';
+  return new QueueError(
+    'CHANGE_REFUSED',
+    `Postgres did not ${command} job ${id} and gave no reason. Give the worker's role a policy for ${command} ` +
+      'where the table has row-level security; or a trigger of the app returned null.',
+    { data: { id, command } },
+  );
 }

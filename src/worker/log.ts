@@ -12,6 +12,9 @@ export interface Log {
 /** Writes what an operator would want to read; successes stay silent. */
 export function logEvents({ on }: Events, log: Log): void {
   on('started', ({ worker }) => log.info(`drizzle-queue: worker ${worker} started`));
+  on('problem', ({ severity, message }) =>
+    log[severity === 'error' ? 'error' : 'warn'](`drizzle-queue: ${printable(message)}`),
+  );
   on('stopping', ({ running }) => log.info(`drizzle-queue: stopping, ${running} running`));
   on('stopped', ({ unwritten }) =>
     unwritten === 0

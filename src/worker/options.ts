@@ -2,6 +2,7 @@
 import type { AnyQueueTables } from '../database/any-tables.js';
 import type { Database } from '../database/executor.js';
 import type { TableName } from '../database/table-name.js';
+import type { JobsTable } from '../database/tables.js';
 import type { Handlers, JobContext, KindsOn } from '../registry/handlers.js';
 import type { JobTypes, Registry } from '../registry/registry.js';
 import type { Log } from './log.js';
@@ -47,6 +48,8 @@ export interface ServedKind {
 /** The options with every default filled in. */
 export interface Settings {
   readonly db: Database;
+  readonly jobs: JobsTable;
+  /** Its name. */
   readonly table: TableName;
   readonly slots: ReadonlyMap<string, number>;
   readonly kinds: ReadonlyMap<string, ServedKind>;

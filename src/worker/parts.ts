@@ -5,6 +5,7 @@
  * - execute: runs a handler to its outcome
  * - finisher: writes outcomes
  * - upkeep: heartbeats of all runs whose end is not written, then rescue
+ * - schemaCheck: compares the database with what this version needs, once
  */
 import type { ClaimedJob } from '../sql/claim.js';
 import { QueueError } from '../words/errors.js';
@@ -16,6 +17,7 @@ import { createFinisher, type Finisher } from './finisher.js';
 import { createLoop, type Loop } from './loop.js';
 import type { ServedKind, Settings } from './options.js';
 import { jobInfo } from './report.js';
+import { createSchemaCheck, type SchemaCheck } from './schema-check.js';
 import { createSlots } from './slots.js';
 import { createStatements } from './statements.js';
 import { createUpkeep, type Upkeep } from './upkeep.js';
@@ -24,6 +26,7 @@ export interface Parts {
   readonly loop: Loop;
   readonly upkeep: Upkeep;
   readonly finisher: Finisher;
+  readonly schemaCheck: SchemaCheck;
   /** Runs whose handler is at work. */
   readonly running: ReadonlySet<Run>;
 }
@@ -134,7 +137,13 @@ export function createParts(settings: Settings, name: string, events: Events): P
     events.emit('lost', { job: jobInfo(job), during: 'handler' });
   }
 
-  return { loop, upkeep, finisher, running };
+  return {
+    loop,
+    upkeep,
+    finisher,
+    schemaCheck: createSchemaCheck(statements, settings.jobs, events),
+    running,
+  };
 }
 
 function keyOf({ id, lockedBy }: ClaimedId): string {

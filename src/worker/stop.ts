@@ -14,13 +14,14 @@ const writeMs = 1_300;
  * `claimed` resolves when the loop has taken over its last claim.
  */
 export async function stopParts(
-  { loop, upkeep, finisher, running }: Parts,
+  { loop, upkeep, finisher, schemaCheck, running }: Parts,
   events: Events,
   claimed: Promise<void>,
   grace: Deadline,
 ): Promise<void> {
   events.emit('stopping', { running: running.size });
   loop.stop();
+  schemaCheck.stop();
   upkeep.stopRescuing();
   finisher.hurry();
   // The grace is for the ends as well: a database that is away for a moment must not cost the jobs that are done.

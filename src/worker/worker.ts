@@ -22,7 +22,8 @@ export interface Worker {
   /** Calls the listener at each such event, until the returned function is called. */
   readonly on: Events['on'];
   /**
-   * Begins to work. Does not wait for the database: while that is away, the worker tries again.
+   * Begins to work. Does not wait for the database: while that is away, the worker tries again. What the database lacks
+   * is a `problem` each, as soon as it answers (`checkSchema` tells the same beforehand).
    * Rejects with `WORKER_STOPPED` after a stop.
    */
   start(): Promise<void>;
@@ -78,6 +79,7 @@ function workerOf(settings: Settings): Worker {
     events.emit('started', { worker: name });
     claimed = parts.loop.run();
     void parts.upkeep.run();
+    void parts.schemaCheck.run();
   }
 
   function stop({

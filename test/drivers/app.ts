@@ -29,6 +29,8 @@ export const registry = defineJobs({
   task: job<{ does: 'end' | 'fail once' | 'discard' | 'snooze once' | 'complete' }>({ retry: () => 0 }).queue(
     'tasks',
   ),
+  /** On the queue of `task`, and served by nobody. */
+  spare: job().queue('tasks'),
 });
 export const queue = createQueue(registry);
 export const table = tableName(queue.tables.jobs);

@@ -7,11 +7,20 @@ import { drizzle as drizzleMysql } from 'drizzle-orm/mysql-proxy';
 import { afterEach, describe, expect, it } from 'vitest';
 import { drivers } from '../support/drivers.js';
 import { queue } from './app.js';
+import { awkwardSchemaTests } from './awkward-schema-tests.js';
+import { clientSettingsTests } from './client-settings-tests.js';
+import { completeTests } from './complete-tests.js';
+import { optionsCases } from './drizzle-options.js';
+import { drizzleOptionsTests } from './drizzle-options-tests.js';
 import { enqueueTests } from './enqueue-tests.js';
+import { eventTests } from './event-tests.js';
 import { finishTests } from './finish-tests.js';
 import { oddTextTests } from './odd-text-tests.js';
+import { queueTests } from './queue-tests.js';
+import { sharedClientTests } from './shared-client-tests.js';
 import { useDriver } from './stage.js';
 import { statementTests } from './statement-tests.js';
+import { swallowedTests } from './swallowed-tests.js';
 import { workerTests } from './worker-tests.js';
 
 describe.each(drivers)('on %s', (driver) => {
@@ -21,10 +30,20 @@ describe.each(drivers)('on %s', (driver) => {
   });
 
   describe('enqueue', () => enqueueTests(used));
+  describe('a queue', () => queueTests(used));
   describe('the worker’s statements', () => statementTests(used));
   describe('finish', () => finishTests(used));
   describe('odd texts', () => oddTextTests(used));
   describe('a worker', () => workerTests(used));
+  describe('a worker', () => eventTests(used));
+  describe('complete in a transaction', () => completeTests(used));
+  describe('an error that is swallowed', () => swallowedTests(driver, used));
+  describe('tables in a schema', () => awkwardSchemaTests(used));
+  describe('a client with', () => clientSettingsTests(driver, used));
+  describe('a client shared with other code', () => sharedClientTests(driver, used));
+  describe.each(optionsCases)('drizzle() with %s', (_name, given) => {
+    drizzleOptionsTests(useDriver(driver, given.options), given);
+  });
 });
 
 it('a MySQL database is refused by name', async () => {

@@ -10,6 +10,8 @@ import { type Connected, connect, type Driver } from '../support/drivers.js';
 export type AnyDatabase = PgDatabase<PgQueryResultHKT>;
 
 export interface UsedDriver {
+  /** For clients of a test's own; PGlite has none. */
+  readonly url: string;
   readonly db: AnyDatabase;
   /** For what a test looks up. */
   read(query: SQL): Promise<readonly Row[]>;
@@ -17,13 +19,14 @@ export interface UsedDriver {
   startIdsAfter(id: number): Promise<void>;
 }
 
-export function useDriver(driver: Driver): UsedDriver {
+/** `options` are those of `drizzle(…)` beside the client. */
+export function useDriver(driver: Driver, options: object = {}): UsedDriver {
   let database: TestDatabase | undefined;
   let connected: Connected<AnyDatabase> | undefined;
 
   beforeAll(async () => {
     database = await createDatabase();
-    connected = await connect(driver, database.url);
+    connected = await connect(driver, database.url, options);
   });
   afterAll(async () => {
     try {
@@ -39,6 +42,9 @@ export function useDriver(driver: Driver): UsedDriver {
     return connected.db;
   };
   return {
+    get url() {
+      return database?.url ?? '';
+    },
     get db() {
       return ready();
     },

@@ -7,7 +7,10 @@ import { completeIn } from '../../src/sql/complete.js';
 import { finish } from '../../src/sql/finish.js';
 import { heartbeat } from '../../src/sql/heartbeat.js';
 import { releaseClaims } from '../../src/sql/release-claims.js';
-import { sessionDefaults } from '../../src/sql/session.js';
+import { findDead, rescue } from '../../src/sql/rescue.js';
+import { databaseTimeS, sessionDefaults } from '../../src/sql/session.js';
+import type { ClaimedId } from '../../src/words/outcome.js';
+import { until } from '../support/until.js';
 import { byClaim, queue, table } from './app.js';
 import { claimGreet, greet, rescueDead } from './jobs.js';
 import type { UsedDriver } from './stage.js';
@@ -140,6 +143,38 @@ export function statementTests(used: UsedDriver): void {
     ];
     expect(errors.map(sqlState)).toEqual(['22012', '23514', '42P01']);
     expect(errors.map(isRowFault)).toEqual([true, true, false]);
+  });
+
+  it('rescue what was dead at an earlier look, and nothing after the time given', async () => {
+    await greet(used, 3);
+    await claimGreet(used, 3, 'worker/1');
+    await used.read(sql`update jobs set heartbeat_at = now() - interval '1 hour' where id < 3`);
+    // Nothing is dead before the server has run for as long as a job may go without a heartbeat, here a second.
+    let dead: ClaimedId[] = [];
+    await until(
+      async () => {
+        dead = await findDead(used.db, table);
+        return dead.length === 2;
+      },
+      { what: 'two dead jobs' },
+    );
+    expect(dead.sort(byClaim)).toEqual([
+      { id: 1, lockedBy: 'worker/1' },
+      { id: 2, lockedBy: 'worker/1' },
+    ]);
+    const among = [
+      { id: 2, lockedBy: 'worker/1' },
+      { id: 1, lockedBy: 'worker/0' },
+    ];
+    const nowS = await databaseTimeS(used.db);
+    expect(await rescue(used.db, table, { among, notAfterS: nowS - 1 })).toEqual([]);
+    expect(await rescue(used.db, table, { among, notAfterS: nowS + 60 })).toMatchObject([{ id: 2 }]);
+    expect(await rescue(used.db, table, { among })).toEqual([]);
+  });
+
+  it('read the database’s clock', async () => {
+    const difference = Date.now() / 1_000 - (await databaseTimeS(used.db));
+    expect(Math.abs(difference)).toBeLessThan(60);
   });
 
   it('read the defaults of a session', async () => {

@@ -15,6 +15,7 @@ export function workerTests(used: UsedDriver): void {
       db: used.db,
       registry,
       queues: { tasks: 3 },
+      kinds: ['task'],
       heartbeatMs: 100,
       pollIntervalMs: 20,
       log: false,

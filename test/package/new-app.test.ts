@@ -3,7 +3,7 @@
  * generation of Drizzle. It generates and runs its migration, places an order and works its job.
  */
 import { execFile, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -11,21 +11,19 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { readmeCode } from '../support/readme.js';
 import { until } from '../support/until.js';
+import { environment, generations, install, type Packed, pack, versions, write } from './packed.js';
 
 const run = promisify(execFile);
-const root = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'drizzle-queue-app-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-let tarball: string;
+let packed: Packed;
 beforeAll(async () => {
-  await run('npm', ['pack', '--pack-destination', folder], { cwd: root });
-  const [file] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
-  tarball = join(folder, file ?? 'no tarball');
+  packed = await pack(folder);
 }, 120_000);
 
 test('its source maps stay inside the package', () => {
-  const dist = join(root, 'dist');
+  const dist = join(packed.source, 'dist');
   const maps = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((file) =>
     file.endsWith('.map'),
   );
@@ -34,15 +32,12 @@ test('its source maps stay inside the package', () => {
     const { sources, sourcesContent } = JSON.parse(readFileSync(join(dist, map), 'utf8'));
     expect(sourcesContent).toHaveLength(1);
     for (const source of sources) {
-      expect(join(dirname(join(dist, map)), source).startsWith(join(root, 'src'))).toBe(true);
+      expect(join(dirname(join(dist, map)), source).startsWith(join(packed.source, 'src'))).toBe(true);
     }
   }
 });
 
-describe.each([
-  { generation: 'drizzle-orm 0.45', manifest: join(root, 'package.json') },
-  { generation: 'drizzle-orm 1.0', manifest: join(root, 'test/v1/package.json') },
-])('on $generation', ({ generation, manifest }) => {
+describe.each(generations)('on $generation', ({ generation, manifest }) => {
   const app = join(folder, generation.replaceAll(' ', '-'));
   let database: TestDatabase;
 
@@ -50,9 +45,9 @@ describe.each([
     database = await createDatabase({ empty: true });
     for (const [file, code] of readmeCode().files) write(app, file, code);
     write(app, 'types.ts', typedUses);
-    write(app, 'package.json', JSON.stringify(appManifest(tarball, manifest)));
-    write(app, 'tsconfig.json', JSON.stringify(appCompiler));
-    await run('npm', ['install', '--no-audit', '--no-fund'], { cwd: app });
+    write(app, 'package.json', appManifest(packed.tarball, versions(manifest)));
+    write(app, 'tsconfig.json', appCompiler);
+    await install(app);
   }, 240_000);
   afterAll(() => database?.drop());
 
@@ -97,36 +92,24 @@ describe.each([
   });
 });
 
-function write(app: string, file: string, text: string): void {
-  mkdirSync(dirname(join(app, file)), { recursive: true });
-  writeFileSync(join(app, file), text);
-}
-
 /** What `npm install` of the quick start gives, with the versions this repository is tested on. */
-function appManifest(drizzleQueue: string, drizzleManifest: string) {
-  const drizzle = versions(drizzleManifest);
-  const ours = versions(join(root, 'package.json'));
+function appManifest(drizzleQueue: string, version: (name: string) => string) {
   return {
     name: 'app',
     private: true,
     type: 'module',
     dependencies: {
-      'drizzle-orm': drizzle['drizzle-orm'],
+      'drizzle-orm': version('drizzle-orm'),
       'drizzle-queue': `file:${drizzleQueue}`,
-      postgres: ours['postgres'],
+      postgres: version('postgres'),
     },
     devDependencies: {
-      '@types/node': ours['@types/node'],
-      'drizzle-kit': drizzle['drizzle-kit'],
-      tsx: ours['tsx'],
-      typescript: ours['typescript'],
+      '@types/node': version('@types/node'),
+      'drizzle-kit': version('drizzle-kit'),
+      tsx: version('tsx'),
+      typescript: version('typescript'),
     },
   };
-}
-
-function versions(manifest: string): { [name: string]: string } {
-  const { dependencies, devDependencies } = JSON.parse(readFileSync(manifest, 'utf8'));
-  return { ...dependencies, ...devDependencies };
 }
 
 /** Unused expectations are errors, so these fail when the tables' types have silently become `any`. */
@@ -159,7 +142,3 @@ const appCompiler = {
   },
   include: ['*.ts', 'db/*.ts'],
 };
-
-function environment(url: string) {
-  return { ...process.env, DATABASE_URL: url, NODE_ENV: '' };
-}

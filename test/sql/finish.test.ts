@@ -330,6 +330,24 @@ describe('a batch', () => {
     await database.sql`drop trigger refuse on jobs`;
   });
 
+  it('says refused where Postgres changes nothing and gives no error', async () => {
+    const [kept, other] = await fill(database.sql).running(2);
+    if (!kept || !other) throw new Error('Two rows are needed.');
+    const before = await verbatim(database.sql, kept);
+    await database.sql.unsafe(`
+      create function keep() returns trigger language plpgsql as $$ begin return null; end $$;
+      create trigger keep before delete or update on jobs for each row when (old.id = ${kept}) execute function keep()`);
+    for (const outcome of [{ move: 'complete' }, fail('no luck')] satisfies Outcome[]) {
+      const answers = await finish(database.db, table, [{ id: kept, lockedBy, outcome }]);
+      expect(answers).toEqual([{ id: kept, lockedBy, result: 'refused', state: null, dueInMs: null }]);
+    }
+    expect(
+      await finish(database.db, table, [{ id: other, lockedBy, outcome: { move: 'complete' } }]),
+    ).toEqual([expect.objectContaining({ result: 'done' })]);
+    expect(await verbatim(database.sql, kept)).toBe(before);
+    await database.sql`drop function keep cascade`;
+  });
+
   it('may be empty', async () => {
     expect(await finish(database.db, table, [])).toEqual([]);
   });

@@ -5,6 +5,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
+import { isAbsolute } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterEach } from 'vitest';
 import { until } from './until.js';
@@ -46,8 +47,11 @@ export function useProcesses() {
   });
 
   return {
+    /** `fixture`: the name of one in test/worker/fixtures, or a path. */
     start<Message>(fixture: string, config: unknown): WorkerProcess<Message> {
-      const program = fileURLToPath(new URL(`../worker/fixtures/${fixture}.ts`, import.meta.url));
+      const program = isAbsolute(fixture)
+        ? fixture
+        : fileURLToPath(new URL(`../worker/fixtures/${fixture}.ts`, import.meta.url));
       const child = fork(program, [JSON.stringify(config)], {
         execArgv: ['--import', tsx],
         stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

@@ -1,9 +1,13 @@
-/** Compiles the fixtures on one generation of Drizzle, in a copy of the tree where no error is expected any more. */
+/**
+ * Compiles the fixtures as an app would, in a copy where no error is expected any more: against the declarations that
+ * the package ships, on each generation of Drizzle, with each TypeScript.
+ */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type { Generation } from '../support/provided.js';
 import {
   type Diagnostic,
@@ -13,28 +17,51 @@ import {
   withoutMarkers,
 } from './expected-errors.js';
 
+/** The oldest that is supported, the last with the old compiler, and the newest; by the package's name here. */
+export const compilers = ['typescript-5.4', 'typescript-5.9', 'typescript'] as const;
+export type Compiler = (typeof compilers)[number];
+
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const configs: Record<Generation, string> = { v0: 'tsconfig.json', v1: 'tsconfig.v1.json' };
 
-export interface Compiled {
+export interface Fixtures {
   readonly expected: readonly ExpectedError[];
-  readonly actual: readonly Diagnostic[];
+  /** @throws Error when the compiler ends in another way than with a list of errors in files. */
+  compile(generation: Generation, compiler: Compiler): Promise<Diagnostic[]>;
+  remove(): Promise<void>;
 }
 
-/** @throws Error when the compiler ends in another way than with a list of errors in files. */
-export async function compileFixtures(generation: Generation): Promise<Compiled> {
+/** Builds the declarations and copies the fixtures beside them. */
+export async function prepareFixtures(): Promise<Fixtures> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'drizzle-queue-types-')));
+  const remove = () => rm(folder, { recursive: true, force: true });
   try {
-    // Imports of the sources and packages stay as they are.
-    for (const name of ['src', 'node_modules', 'package.json'])
+    await mkdir(join(folder, 'test'));
+    for (const name of ['node_modules', 'package.json', 'test/v1'])
       await symlink(join(root, name), join(folder, name));
+    // Where the fixtures import the sources from, they find what was made of them.
+    await promisify(execFile)(process.execPath, [join(root, 'build.mjs'), join(folder, 'src')]);
     const expected = await copyFixtures(folder);
-    const config = { extends: join(root, configs[generation]), include: ['test'], exclude: [] };
-    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(config));
-    return { expected, actual: readDiagnostics(await runCompiler(folder)) };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+    for (const [generation, config] of Object.entries(configs))
+      await copyConfig(config, join(folder, `tsconfig.${generation}.json`));
+    return {
+      expected,
+      compile: async (generation, compiler) =>
+        readDiagnostics(await runCompiler(folder, `tsconfig.${generation}.json`, compiler)),
+      remove,
+    };
+  } catch (error) {
+    await remove();
+    throw error;
   }
+}
+
+/** With a `lib` that TypeScript 5.4 knows, and the paths as they are, since the copy has test/v1 too. */
+async function copyConfig(config: string, copy: string): Promise<void> {
+  const { compilerOptions } = JSON.parse(await readFile(join(root, 'tsconfig.json'), 'utf8'));
+  const own = JSON.parse(await readFile(join(root, config), 'utf8'));
+  const options = { ...compilerOptions, ...own.compilerOptions, lib: ['es2023'] };
+  await writeFile(copy, JSON.stringify({ compilerOptions: options, include: ['test/types'] }));
 }
 
 async function copyFixtures(folder: string): Promise<ExpectedError[]> {
@@ -54,12 +81,12 @@ async function copyFixture(folder: string, file: string): Promise<ExpectedError[
   return expectedErrors(file, source);
 }
 
-function runCompiler(folder: string): Promise<string> {
-  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+function runCompiler(folder: string, config: string, compiler: Compiler): Promise<string> {
+  const tsc = join(root, 'node_modules', compiler, 'bin/tsc');
   return new Promise((resolve, reject) => {
     execFile(
       process.execPath,
-      [tsc, '-p', folder, '--pretty', 'false'],
+      [tsc, '-p', config, '--pretty', 'false'],
       { cwd: folder, maxBuffer: 1e8 },
       (error, output, noise) => {
         // 1 and 2 mean that errors were found, which is what the fixtures are for.

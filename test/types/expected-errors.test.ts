@@ -11,7 +11,7 @@ const said = "b.ts(3,9): error TS2322: Type 'string' is not assignable\n  to typ
 describe('the expected errors', () => {
   it('are read from the comments, for the line below each', () => {
     expect(expected).toEqual([
-      { file: 'b.ts', line: 3, code: 'TS2322', parts: ["Type 'string'", "type 'number'."] },
+      { file: 'b.ts', line: 3, codes: ['TS2322'], parts: ["Type 'string'", "type 'number'."] },
     ]);
     expect(() => expectedErrors('b.ts', '// @ts-expect-error somehow wrong')).toThrow('b.ts:1 does not say');
     expect(withoutMarkers(source)).not.toContain('@ts-');
@@ -19,6 +19,13 @@ describe('the expected errors', () => {
 
   it('match an error with this code and these parts, wherever its lines break', () => {
     expect(differences(expected, readDiagnostics(said))).toEqual([]);
+  });
+
+  it('match an error with any of several codes', () => {
+    const either = expectedErrors('b.ts', source.replace('TS2322', 'TS2741 or TS2322'));
+    expect(differences(either, readDiagnostics(said))).toEqual([]);
+    expect(differences(either, readDiagnostics(said.replace('TS2322', 'TS2741')))).toEqual([]);
+    expect(differences(either, readDiagnostics(said.replace('TS2322', 'TS2345')))).toHaveLength(1);
   });
 
   it.each([

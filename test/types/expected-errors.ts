@@ -2,12 +2,14 @@
  * Wrong uses say above themselves how the compiler refuses them: `@ts-expect-error TS2345: a part … another part`,
  * in a line comment. The compiler itself would be content with any error in that line, so the fixtures are compiled
  * once more without its marker, and what it then says is compared.
+ *
+ * `TS2741 or TS2345`: TypeScript 7 reports the reason where older ones report an argument and the reason below it.
  */
 
 export interface ExpectedError {
   readonly file: string;
   readonly line: number;
-  readonly code: string;
+  readonly codes: readonly string[];
   /** What the message contains, in this order. */
   readonly parts: readonly string[];
 }
@@ -31,10 +33,11 @@ export function withoutMarkers(source: string): string {
 export function expectedErrors(file: string, source: string): ExpectedError[] {
   return source.split('\n').flatMap((text, index) => {
     if (!text.includes(marker)) return [];
-    const said = text.match(/^\s*\/\/ @ts-expect-error (TS\d+): (.+)$/);
+    const said = text.match(/^\s*\/\/ @ts-expect-error (TS\d+(?: or TS\d+)*): (.+)$/);
     if (!said?.[1] || !said[2])
       throw new Error(`${file}:${index + 1} does not say "// ${marker} TS<code>: <parts of the message>".`);
-    return [{ file, line: index + 2, code: said[1], parts: said[2].split(' … ').map((part) => part.trim()) }];
+    const parts = said[2].split(' … ').map((part) => part.trim());
+    return [{ file, line: index + 2, codes: said[1].split(' or '), parts }];
   });
 }
 
@@ -56,7 +59,7 @@ export function readDiagnostics(output: string): Diagnostic[] {
 export function differences(expected: readonly ExpectedError[], actual: readonly Diagnostic[]): string[] {
   const missing = expected.flatMap((one) => {
     const there = actual.filter((other) => isAt(one, other));
-    if (there.length === 0) return [`${place(one)} compiles, but ${one.code} was expected`];
+    if (there.length === 0) return [`${place(one)} compiles, but ${one.codes.join(' or ')} was expected`];
     if (there.length > 1) return [`${place(one)} has ${there.length} errors:\n${there.map(say).join('\n')}`];
     return there
       .filter((other) => !fits(one, other))
@@ -78,14 +81,14 @@ function isAt(one: Place, other: Place): boolean {
   return one.file === other.file && one.line === other.line;
 }
 
-function fits({ code, parts }: ExpectedError, actual: Diagnostic): boolean {
+function fits({ codes, parts }: ExpectedError, actual: Diagnostic): boolean {
   let from = 0;
   for (const part of parts) {
     const at = actual.text.indexOf(part, from);
     if (at === -1) return false;
     from = at + part.length;
   }
-  return code === actual.code;
+  return codes.includes(actual.code);
 }
 
 function place({ file, line }: Place): string {

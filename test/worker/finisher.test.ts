@@ -225,3 +225,34 @@ it('asks in pauses for more held rows than fit into a statement', async () => {
   await until(() => seen.completed.length === 1_200, { what: 'all ends' });
   await client.end();
 });
+
+it('a job whose row Postgres keeps without an error fails, and the error says why', async () => {
+  await atEveryEnd("if tg_op = 'DELETE' then return null; end if;");
+  const { seen, add } = await startTask(() => {}, { maxAttempts: 2, retry: () => 0 });
+  const id = await add(1);
+  await until(() => seen.discarded.length, { what: 'the last attempt' });
+  expect(seen.error).toEqual([
+    expect.objectContaining({
+      during: 'finish',
+      error: expect.objectContaining({
+        code: 'CHANGE_REFUSED',
+        data: { id, command: 'delete' },
+        message: expect.stringContaining(`Postgres did not delete job ${id} and gave no reason`),
+      }),
+    }),
+    expect.objectContaining({ during: 'finish' }),
+  ]);
+  expect(seen.completed).toEqual([]);
+  expect(seen.failed).toHaveLength(1);
+  expect(await row(database.sql, id)).toMatchObject({ state: 'discarded', attempts: 2 });
+});
+
+it('a row that Postgres does not even let fail is left to the rescuer', async () => {
+  await atEveryEnd('return null;');
+  const { seen, add, worker } = await startTask(() => {});
+  const id = await add(1);
+  await until(() => seen.error.length === 2, { what: 'both refusals' });
+  await worker.stop();
+  expect(seen.stopped).toEqual([{ unwritten: 0 }]);
+  expect(await row(database.sql, id)).toMatchObject({ state: 'running' });
+});

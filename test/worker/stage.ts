@@ -87,6 +87,7 @@ export function useWorkers(database: Pick<UsedDatabase, 'db' | 'sql'>) {
 function record({ on }: Worker): Seen {
   const seen: Seen = {
     started: [],
+    problem: [],
     claimed: [],
     completed: [],
     failed: [],

@@ -7,9 +7,9 @@ import type { PgliteDatabase } from 'drizzle-orm/pglite';
 import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import type { VercelPgDatabase } from 'drizzle-orm/vercel-postgres';
 import { expectTypeOf } from 'vitest';
-import type { Database, Executor, Transaction } from '../../../src/index.js';
+import type { Database, Transaction } from '../../../src/index.js';
 import { createWorker } from '../../../src/worker.js';
-import { queue, registry } from '../app.js';
+import { queue, registry, strictQueue } from '../app.js';
 
 // Its name differs by generation.
 type BunSQLDatabase = ReturnType<typeof drizzleOnBun>;
@@ -42,28 +42,70 @@ expectTypeOf<PgliteDatabase>().not.toExtend<Transaction>();
 
 expectTypeOf<NeonDatabase>().not.toBeAny();
 expectTypeOf<NeonDatabase>().toExtend<Database>();
+expectTypeOf<TransactionOf<NeonDatabase>>().not.toBeAny();
 expectTypeOf<TransactionOf<NeonDatabase>>().toExtend<Transaction>();
+expectTypeOf<TransactionOf<NeonDatabase>>().not.toExtend<Database>();
+expectTypeOf<NeonDatabase>().not.toExtend<Transaction>();
+
 expectTypeOf<NeonHttpDatabase>().not.toBeAny();
-expectTypeOf<NeonHttpDatabase>().toExtend<Executor>();
+expectTypeOf<NeonHttpDatabase>().toExtend<Database>();
+expectTypeOf<TransactionOf<NeonHttpDatabase>>().not.toBeAny();
+expectTypeOf<TransactionOf<NeonHttpDatabase>>().toExtend<Transaction>();
+expectTypeOf<TransactionOf<NeonHttpDatabase>>().not.toExtend<Database>();
+expectTypeOf<NeonHttpDatabase>().not.toExtend<Transaction>();
+
 expectTypeOf<VercelPgDatabase>().not.toBeAny();
 expectTypeOf<VercelPgDatabase>().toExtend<Database>();
+expectTypeOf<TransactionOf<VercelPgDatabase>>().not.toBeAny();
 expectTypeOf<TransactionOf<VercelPgDatabase>>().toExtend<Transaction>();
+expectTypeOf<TransactionOf<VercelPgDatabase>>().not.toExtend<Database>();
+expectTypeOf<VercelPgDatabase>().not.toExtend<Transaction>();
+
 expectTypeOf<BunSQLDatabase>().not.toBeAny();
 expectTypeOf<BunSQLDatabase>().toExtend<Database>();
+expectTypeOf<TransactionOf<BunSQLDatabase>>().not.toBeAny();
 expectTypeOf<TransactionOf<BunSQLDatabase>>().toExtend<Transaction>();
+expectTypeOf<TransactionOf<BunSQLDatabase>>().not.toExtend<Database>();
+expectTypeOf<BunSQLDatabase>().not.toExtend<Transaction>();
 
-/** A repository's `db | tx` is as good as either. */
-export async function enqueueOnAny(
-  either: PostgresJsDatabase | TransactionOf<PostgresJsDatabase>,
-  pglite: TransactionOf<PgliteDatabase>,
-  overHttp: NeonHttpDatabase,
+/** Enqueues with each database, and inside the transaction of each. */
+export async function enqueueOnEach(
+  postgresJs: PostgresJsDatabase,
+  nodePostgres: NodePgDatabase,
+  pglite: PgliteDatabase,
+  neon: NeonDatabase,
+  neonHttp: NeonHttpDatabase,
+  vercel: VercelPgDatabase,
+  bun: BunSQLDatabase,
 ): Promise<void> {
-  await queue.enqueue(either, 'ping');
-  await queue.enqueueMany(pglite, [{ kind: 'ping' }]);
-  await queue.enqueue(overHttp, 'ping');
+  await queue.enqueue(postgresJs, 'ping');
+  await queue.enqueue(nodePostgres, 'ping');
+  await queue.enqueue(pglite, 'ping');
+  await queue.enqueue(neon, 'ping');
+  await queue.enqueue(neonHttp, 'ping');
+  await queue.enqueue(vercel, 'ping');
+  await queue.enqueue(bun, 'ping');
+
+  await postgresJs.transaction((tx) => strictQueue.enqueue(tx, 'ping'));
+  await nodePostgres.transaction((tx) => strictQueue.enqueue(tx, 'ping'));
+  await pglite.transaction((tx) => strictQueue.enqueue(tx, 'ping'));
+  await neon.transaction((tx) => strictQueue.enqueue(tx, 'ping'));
+  await vercel.transaction((tx) => strictQueue.enqueue(tx, 'ping'));
+  await bun.transaction((tx) => strictQueue.enqueue(tx, 'ping'));
 }
 
-export function workOnAny(db: PostgresJsDatabase | NodePgDatabase | PgliteDatabase | NeonDatabase) {
+/** A repository's `db | tx` is as good as either. */
+export async function enqueueOnEither(
+  either: PostgresJsDatabase | TransactionOf<PostgresJsDatabase>,
+  other: NodePgDatabase | TransactionOf<PgliteDatabase>,
+): Promise<void> {
+  await queue.enqueue(either, 'ping');
+  await queue.enqueueMany(other, [{ kind: 'ping' }]);
+}
+
+export function workOnAny(
+  db: PostgresJsDatabase | NodePgDatabase | PgliteDatabase | NeonDatabase | VercelPgDatabase | BunSQLDatabase,
+) {
   return createWorker({
     db,
     registry,

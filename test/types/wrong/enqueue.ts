@@ -21,13 +21,13 @@ await queue.enqueue(tx, 'sendReceipt', { orderId: '1' });
 await queue.enqueue(tx, 'sendReceipt', { orderid: 1 });
 // @ts-expect-error TS2353: 'urgent' does not exist in type 'Receipt'.
 await queue.enqueue(tx, 'sendReceipt', { orderId: 1, urgent: true });
-// @ts-expect-error TS2741: Property 'orderId' is missing in type '{}' but required in type 'Receipt'.
+// @ts-expect-error TS2741 or TS2345: Property 'orderId' is missing in type '{}' but required in type 'Receipt'.
 await queue.enqueue(tx, 'sendReceipt', {});
 // @ts-expect-error TS2554: Expected 3-4 arguments, but got 2.
 await queue.enqueue(tx, 'sendReceipt');
 // @ts-expect-error TS2554: Expected 2-3 arguments, but got 1.
 await later('sendReceipt');
-// @ts-expect-error TS2322: Type '"noon"' is not assignable to type '"evening" | "morning"'.
+// @ts-expect-error TS2322: Type '"noon"' is not assignable to type … "morning"
 await queue.enqueue(tx, 'sendReminder', { userId: 1, at: 'noon' });
 // @ts-expect-error TS2345: Argument of type '{ orderId: number; }' is not assignable to parameter of type 'void'.
 await queue.enqueue(tx, 'ping', { orderId: 1 });
@@ -69,7 +69,8 @@ await queue.enqueueMany(tx, [
 ]);
 
 // requireTransaction takes a transaction only.
-// @ts-expect-error TS2741: Property 'rollback' is missing in type 'PostgresJsDatabase< … required in type 'Transaction'.
+// @ts-expect-error TS2741 or TS2345: Property 'rollback' is missing in type 'PostgresJsDatabase< … required in type 'Transaction'.
 await strictQueue.enqueue(db, 'ping');
-// @ts-expect-error TS2741: Property 'rollback' is missing in type 'PostgresJsDatabase< … required in type 'Transaction'.
+// TypeScript 5.4 gives the reason once a program.
+// @ts-expect-error TS2741 or TS2345: 'PostgresJsDatabase< … type 'Transaction'.
 await strictQueue.enqueueMany(db, [{ kind: 'ping' }]);

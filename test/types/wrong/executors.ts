@@ -8,11 +8,11 @@ declare const client: Sql;
 declare const pool: Pool;
 const handlers = { countOrders: () => ({ count: 0 }) };
 
-// @ts-expect-error TS2739: 'Sql<{}>' is missing the following properties from type 'Executor': execute, transaction
+// @ts-expect-error TS2739 or TS2345: 'Sql<{}>' is missing the following properties from type 'Executor': execute, transaction
 await queue.enqueue(client, 'ping');
-// @ts-expect-error TS2739: 'Pool' is missing the following properties from type 'Executor': execute, transaction
+// @ts-expect-error TS2739 or TS2345: 'Pool' is missing the following properties from type 'Executor': execute, transaction
 await queue.enqueue(pool, 'ping');
-// @ts-expect-error TS2741: Property 'transaction' is missing in type 'Pg … required in type 'Executor'.
+// @ts-expect-error TS2741 or TS2345: Property 'transaction' is missing in type 'Pg … required in type 'Executor'.
 await queue.enqueue(db.select().from(orders), 'ping');
 // @ts-expect-error TS2345: Argument of type 'undefined' is not assignable to parameter of type 'Executor'.
 await queue.enqueue(undefined, 'ping');

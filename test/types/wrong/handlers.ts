@@ -79,7 +79,7 @@ createWorker({
   queues: { mail: 1 },
   handlers: {
     sendReminder,
-    // @ts-expect-error TS2322: Type '(payload: { courseId: number; }) => void' is not assignable to type 'Handler<Receipt
+    // @ts-expect-error TS2322: is not assignable to type 'Handler<Receipt … 'courseId'
     sendReceipt: (payload: { courseId: number }) => console.log(payload),
   },
 });
@@ -123,7 +123,7 @@ export const outcomes: Handlers<Registry, 'sendReceipt' | 'countOrders'> = {
     job.snooze({ delay: 1_000 });
     // @ts-expect-error TS2554: Expected 1 arguments, but got 0.
     job.discard();
-    // @ts-expect-error TS2741: Property 'rollback' is missing in type 'PostgresJsDatabase< … required in type 'Transaction'.
+    // @ts-expect-error TS2741 or TS2345: 'PostgresJsDatabase< … type 'Transaction'.
     await job.complete(db);
   },
   countOrders: async (_payload, job) => {

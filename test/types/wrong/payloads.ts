@@ -13,6 +13,9 @@ interface User {
   name: string;
   save(): void;
 }
+interface Model {
+  save(): void;
+}
 class Account {
   id = 0;
   #secret = '';
@@ -58,7 +61,7 @@ job<{ later: Promise<string> }>();
 // @ts-expect-error TS2344: 'user.save' … Type '() => void' is not assignable to type '"a function is not JSON"'.
 job<{ user: User }>();
 // @ts-expect-error TS2344: 'save' … '"a function is not JSON"'.
-job<User>();
+job<Model>();
 // @ts-expect-error TS2344: Type 'Account' does not satisfy the constraint 'JsonObject<Account>'.
 job<Account>();
 // @ts-expect-error TS2344: '"a Date is not JSON: use an ISO string"'.
@@ -131,6 +134,11 @@ class Wallet {
   private balance = 0;
   static worth = (wallet: Wallet): number => wallet.balance;
 }
+class Purse {
+  id = 0;
+  private balance = 0;
+  static worth = (purse: Purse): number => purse.balance;
+}
 class Secret {
   id = 0;
   readonly #key = 'k';
@@ -138,7 +146,7 @@ class Secret {
 }
 // @ts-expect-error TS2344: '"an object with private members is not JSON: use an interface"'.
 job<Wallet>();
-// @ts-expect-error TS2344: 'wallets' … '"an object with private members is not JSON: use an interface"'.
-job<{ wallets: Wallet[] }>();
+// @ts-expect-error TS2344: 'purses' … '"an object with private members is not JSON: use an interface"'.
+job<{ purses: Purse[] }>();
 // @ts-expect-error TS2344: '"an object with private members is not JSON: use an interface"'.
 job<{ secret?: Secret | null }>();

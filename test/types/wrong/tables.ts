@@ -20,5 +20,5 @@ await db.update(jobs).set({ kind: 'nope' });
 await db.insert(jobs).values({ payload: { orderId: 1 } });
 // @ts-expect-error TS2322: Type 'string' is not assignable to type '{ readonly table:
 queueTables({ schema: 'work' });
-// @ts-expect-error TS2769: is missing the following properties … kind, lockedBy, payload, state
+// @ts-expect-error TS2769: is missing the following properties … lockedBy
 createQueue(registry, { tables: { jobs: orders } });

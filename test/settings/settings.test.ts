@@ -1,0 +1,226 @@
+/**
+ * Databases whose defaults are not what a queue would choose. Under each, two workers on two drivers share a few hundred jobs:
+ * every one runs as often as it should, times are right, and nobody is told of an error.
+ */
+import { sql } from 'drizzle-orm';
+import { drizzle as overPg } from 'drizzle-orm/node-postgres';
+import { drizzle as overPostgresJs } from 'drizzle-orm/postgres-js';
+import pg from 'pg';
+import postgres, { type Sql } from 'postgres';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { sqlState } from '../../src/database/sqlstate.js';
+import {
+  createQueue,
+  type Database,
+  defineJobs,
+  type JobContext,
+  job,
+  type Transaction,
+} from '../../src/index.js';
+import { databaseTimeS } from '../../src/sql/session.js';
+import { createWorker, type Worker } from '../../src/worker.js';
+import { createDatabase, type TestDatabase } from '../support/database.js';
+import { untilServerHasRunFor } from '../support/jobs.js';
+import { until } from '../support/until.js';
+import { createDecoys } from './decoys.js';
+import { databases, type Row, since } from './settings.js';
+
+const instant = '2999-12-31T23:59:59.999Z';
+const registry = defineJobs({
+  short: job<{ n: number }>(),
+  complete: job<{ n: number }>({ retry: () => 0 }),
+  'fail once': job({ retry: () => 0 }),
+  fail: job(),
+  discard: job(),
+  'snooze for': job(),
+  'snooze until': job(),
+});
+const queue = createQueue(registry);
+type Kind = keyof (typeof registry)['kinds'];
+const shorts = 200;
+const completes = 20;
+
+const major = Number.parseInt(inject('postgres').version, 10);
+
+describe.each(databases)('in a database with defaults: $name', (defaults) => {
+  let database: TestDatabase;
+  let observer: Sql;
+  let clients: { readonly db: Database; end(): Promise<void> }[] = [];
+
+  beforeEach(async () => {
+    database = await createDatabase();
+    // Its own session has the defaults of Postgres.
+    observer = postgres(database.url, { max: 2, onnotice: () => {} });
+    await observer`create schema decoy`;
+    await observer`create table decoy.jobs (id text, queue int, state bool)`;
+    if (defaults.decoys) await createDecoys(observer);
+    await observer`create table notes (n int)`;
+    await untilServerHasRunFor(observer, 1);
+    for (const [name, value] of Object.entries(defaults.set)) {
+      if (major < (since[name] ?? 0)) continue;
+      await observer.unsafe(`alter database "${database.name}" set ${name} = ${value}`);
+    }
+    const ours = postgres(database.url, { onnotice: () => {} });
+    const theirs = new pg.Pool({ connectionString: database.url });
+    clients = [
+      { db: overPostgresJs({ client: ours }), end: () => ours.end() },
+      { db: overPg({ client: theirs }), end: () => theirs.end() },
+    ];
+  });
+  afterEach(async () => {
+    await Promise.all([observer.end(), ...clients.map(({ end }) => end())]);
+    await database.expectNoConnections();
+    await database.drop();
+  });
+
+  it('jobs run as often as they should, at the right times, without an error', async () => {
+    const [first, second] = clients;
+    if (!first || !second) throw new Error('there are two clients');
+    const [dead] = await observer<{ id: number }[]>`
+      insert into jobs (kind, state, attempts, timeout_s, locked_by, started_at, heartbeat_at)
+      values ('discard', 'running', 3, 1, 'dead/1', now(), now() - interval '1 hour')
+      returning id::int as id`;
+    await enqueueAll(first.db, second.db, defaults);
+    for (const { db } of clients) {
+      expect(Math.abs((await databaseTimeS(db)) - Date.now() / 1_000)).toBeLessThan(60);
+    }
+
+    const runs = new Map<string, number>();
+    const seen = { errors: [] as unknown[], rescued: [] as number[], ends: 0 };
+    const workers = [first, second].map(({ db }) => watch(workerOn(db, runs), seen));
+    await Promise.all(workers.map((worker) => worker.start()));
+    const all = shorts + completes + 1;
+    const over = () => seen.ends === all && runs.size === all + 4 && seen.rescued.length > 0;
+    await until(() => over() || seen.errors.length > 0, { what: 'all ends', timeoutMs: 20_000 });
+    await Promise.all(workers.map((worker) => worker.stop()));
+
+    expect(seen.errors).toEqual([]);
+    expect(seen.rescued).toEqual([dead?.id]);
+    const again = [...runs].filter(([, times]) => times !== 1).map(([job]) => job);
+    expect(again.filter((job) => !defaults.conflicts || !job.startsWith('complete '))).toEqual([
+      expect.stringContaining('fail once '),
+    ]);
+    expect(await left(observer)).toEqual(expectedLeft);
+    const [notes] = await observer`select count(*)::int as n, count(distinct n)::int as distinct from notes`;
+    expect(notes).toEqual({ n: completes, distinct: completes });
+  });
+});
+
+/** By `db` and in transactions, one by one and as lists, through both drivers. */
+async function enqueueAll(first: Database, second: Database, { readOnly }: Row): Promise<void> {
+  const writes = { accessMode: 'read write' } as const;
+  const short = (n: number) => ({ kind: 'short', payload: { n } }) as const;
+  const list = Array.from({ length: shorts - 4 }, (_, n) => short(n));
+  await first.transaction((tx: Transaction) => queue.enqueueMany(tx, list), writes);
+  for (const db of [first, second]) {
+    if (readOnly) {
+      const refused = await queue.enqueue(db, 'short', { n: 0 }).catch((error: unknown) => error);
+      expect(sqlState(refused)).toBe('25006');
+      await db.transaction((tx: Transaction) => queue.enqueueMany(tx, [short(0), short(0)]), writes);
+    } else {
+      await queue.enqueue(db, 'short', { n: 0 });
+      await queue.enqueueMany(db, [short(0)]);
+    }
+  }
+  const completing = Array.from(
+    { length: completes },
+    (_, n) => ({ kind: 'complete', payload: { n } }) as const,
+  );
+  const others = ['fail once', 'fail', 'discard', 'snooze for', 'snooze until'] as const;
+  await second.transaction(async (tx: Transaction) => {
+    await queue.enqueueMany(tx, completing);
+    for (const kind of others) await queue.enqueue(tx, kind);
+    await queue.enqueue(tx, 'short', { n: -1 }, { delayMs: 7_200_000 });
+    await queue.enqueueMany(tx, [
+      { ...short(-2), runAt: instant },
+      { ...short(-3), delayMs: 10_800_000 },
+    ]);
+  }, writes);
+}
+
+function workerOn(db: Database, runs: Map<string, number>): Worker {
+  const count = ({ kind, id }: JobContext<string, void>) => {
+    const name = `${kind} ${id}`;
+    runs.set(name, (runs.get(name) ?? 0) + 1);
+  };
+  return createWorker({
+    db,
+    registry,
+    queues: { default: 4 },
+    heartbeatMs: 200,
+    pollIntervalMs: 20,
+    log: false,
+    handlers: {
+      short: (_, job) => count(job),
+      complete: async ({ n }, job) => {
+        count(job);
+        await db.transaction(
+          async (tx: Transaction) => {
+            await tx.execute(sql`insert into public.notes values (${n}::int)`);
+            await job.complete(tx);
+          },
+          { accessMode: 'read write' },
+        );
+      },
+      'fail once': (_, job) => {
+        count(job);
+        if (job.attempt === 1) throw new Error('no luck');
+      },
+      fail: (_, job) => {
+        count(job);
+        throw new Error('no luck');
+      },
+      discard: (_, job) => {
+        count(job);
+        job.discard('not worth it');
+      },
+      'snooze for': (_, job) => {
+        count(job);
+        job.snooze({ delayMs: 3_600_000 });
+      },
+      'snooze until': (_, job) => {
+        count(job);
+        job.snooze({ runAt: instant });
+      },
+    },
+  });
+}
+
+function watch(worker: Worker, seen: { errors: unknown[]; rescued: number[]; ends: number }): Worker {
+  worker.on('error', ({ error }) => seen.errors.push(error));
+  worker.on('rescued', ({ id }) => seen.rescued.push(id));
+  worker.on('completed', () => seen.ends++);
+  return worker;
+}
+
+/** What is left at the end, its times in hours from now or, where they are short, in words. */
+function left(observer: Sql): Promise<object[]> {
+  return observer<object[]>`
+    select kind, state, attempts, finished_at between now() - interval '1 minute' and now() as finished,
+           case when run_at = ${instant} then 'at the instant'
+                when abs(extract(epoch from run_at - now())) < 120 then 'soon'
+                else round(extract(epoch from run_at - now()) / 3600)::text || ' h' end as due,
+           extract(epoch from (errors->0->>'at')::timestamptz - now()) between -60 and 0 as failed_now
+    from   jobs
+    order  by kind, due, attempts`.then((rows) => [...rows]);
+}
+
+const row = (kind: Kind, due: string, more: object = {}) => ({
+  kind,
+  due,
+  state: 'available',
+  attempts: 0,
+  finished: null,
+  failed_now: null,
+  ...more,
+});
+const expectedLeft = [
+  row('discard', 'soon', { state: 'discarded', attempts: 1, finished: true, failed_now: true }),
+  row('discard', 'soon', { attempts: 3, failed_now: true }),
+  row('fail', 'soon', { attempts: 1, failed_now: true }),
+  row('short', '2 h'),
+  row('short', '3 h'),
+  row('short', 'at the instant'),
+  row('snooze for', '1 h'),
+  row('snooze until', 'at the instant'),
+];
