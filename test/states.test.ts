@@ -35,7 +35,7 @@ const ways: Record<MoveName, readonly Way[]> = {
       to: 'running',
       make: async (id) => {
         const request = { want: new Map([['default', 100]]), kinds: ['greet'], lockedBy: 'worker/2' };
-        return (await claim(database.db, table, request)).some((job) => job.id === id);
+        return (await claim(database.db, table, request)).jobs.some((job) => job.id === id);
       },
       refusal: false,
       absence: false,

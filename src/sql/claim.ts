@@ -7,8 +7,8 @@
  */
 import { type SQL, sql } from 'drizzle-orm';
 import type { Executor } from '../database/executor.js';
-import { intArray, textArray } from '../database/parameters.js';
-import { numberOf, rows, textOf } from '../database/rows.js';
+import { idArray, intArray, textArray } from '../database/parameters.js';
+import { numberOf, type Row, rows, textOf } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 
 /** The most jobs that one claim takes from one queue. */
@@ -21,6 +21,10 @@ export interface ClaimRequest {
   readonly kinds: readonly string[];
   /** `<worker>/<n>`, never used before: the fence of everything that follows. */
   readonly lockedBy: string;
+  /** Only these jobs. @default any */
+  readonly among?: readonly number[] | undefined;
+  /** Not these. @default none */
+  readonly except?: readonly number[] | undefined;
 }
 
 export interface ClaimedJob {
@@ -34,30 +38,81 @@ export interface ClaimedJob {
   readonly maxAttempts: number;
 }
 
+export interface Claimed {
+  readonly jobs: readonly ClaimedJob[];
+  /** Ids of due jobs that Postgres did not let become running and gave no error for: a trigger returned null. */
+  readonly refused: readonly number[];
+}
+
 /**
  * Claims up to the wanted number of due jobs of each queue and gives them in the order they should start: by queue
- * as asked, then priority, `run_at`, id. Never waits for a row that someone else holds. [] when nothing is due.
+ * as asked, then priority, `run_at`, id. Never waits for a row that someone else holds.
+ *
+ * One row that the database refuses (an app's trigger or CHECK) fails the whole statement with an SQLSTATE that
+ * `isRowFault` knows: then {@link findNext} names the rows, to be claimed in parts.
  */
-export async function claim(db: Executor, jobs: TableName, request: ClaimRequest): Promise<ClaimedJob[]> {
-  const claimed = await rows(db, claimStatement(jobs, request));
-  return claimed.map((row) => ({
-    id: numberOf(row['id']),
-    lockedBy: request.lockedBy,
-    queue: textOf(row['queue']),
-    kind: textOf(row['kind']),
-    payload: JSON.parse(textOf(row['payload'])),
-    attempt: numberOf(row['attempts']),
-    maxAttempts: numberOf(row['maxAttempts']),
-  }));
+export async function claim(db: Executor, jobs: TableName, request: ClaimRequest): Promise<Claimed> {
+  const answer = await rows(db, claimStatement(jobs, request));
+  const isRefused = (row: Row): boolean => row['queue'] == null;
+  return {
+    refused: answer.filter(isRefused).map((row) => numberOf(row['id'])),
+    jobs: answer
+      .filter((row) => !isRefused(row))
+      .map((row) => ({
+        id: numberOf(row['id']),
+        lockedBy: request.lockedBy,
+        queue: textOf(row['queue']),
+        kind: textOf(row['kind']),
+        payload: JSON.parse(textOf(row['payload'])),
+        attempt: numberOf(row['attempts']),
+        maxAttempts: numberOf(row['maxAttempts']),
+      })),
+  };
+}
+
+/** The ids of the jobs that {@link claim} would take now, without taking them. */
+export async function findNext(
+  db: Executor,
+  jobs: TableName,
+  request: Omit<ClaimRequest, 'lockedBy'>,
+): Promise<number[]> {
+  const found = await rows(db, sql`${next(jobs, request)} select next.id from next`);
+  return found.map((row) => numberOf(row['id']));
 }
 
 /** The very statement that {@link claim} sends; the plan tests explain it. */
-export function claimStatement(jobs: TableName, { want, kinds, lockedBy }: ClaimRequest): SQL {
-  const queues = textArray([...want.keys()]);
+export function claimStatement(jobs: TableName, { lockedBy, ...request }: ClaimRequest): SQL {
+  const queues = textArray([...request.want.keys()]);
+  return sql`${next(jobs, request)},
+claimed as (
+  update ${jobs} as job
+  set    state        = 'running',
+         locked_by    = ${lockedBy},
+         heartbeat_at = clock_timestamp(),
+         started_at   = clock_timestamp(),
+         attempts     = least(job.attempts, 2147483646) + 1  -- one row out of range would fail the claim of all
+  where  job.id = any(array(select next.id from next))  -- an array: as a join it reads the whole table after analyze
+  returning job.id, job.queue, job.kind, job.payload, job.attempts, job.max_attempts, job.priority, job.run_at
+),
+answer as (
+  select claimed.* from claimed
+  union all
+  select next.id, null, null, null, null, null, null, null
+  from   next
+  where  coalesce(next.id not in (select claimed.id from claimed), false)  -- coalesce: one hash table, not a join
+)
+-- "maxAttempts", and payload as text: a client may rename columns, and keys in json as well (postgres.js has transforms)
+select answer.id, answer.queue, answer.kind, answer.payload::text, answer.attempts, answer.max_attempts as "maxAttempts"
+from   answer  -- the update does not keep the order
+order  by pg_catalog.array_position(${queues}, answer.queue), answer.priority desc, answer.run_at, answer.id`;
+}
+
+/** `with …` up to the jobs to take, which it locks. */
+function next(jobs: TableName, { want, kinds, among, except }: Omit<ClaimRequest, 'lockedBy'>): SQL {
   return sql`
 with want as (
   select want.queue, want.n
-  from   unnest(${queues}, ${intArray([...want.values()])}) as want(queue, n)
+  from   unnest(${textArray([...want.keys()])}, ${intArray([...want.values()])}) as want(queue, n)
 ),
 next as materialized (  -- materialized: inlined into the update it could lock more rows than its limit
   select due.id
@@ -86,6 +141,8 @@ next as materialized (  -- materialized: inlined into the update it could lock m
       where  job.state = 'available' and job.queue = want.queue and job.priority = level.priority
         and  job.run_at <= now()
         and  coalesce(job.kind = any(${textArray(kinds)}), false)  -- coalesce: statistics of rare kinds flip the plan
+        ${among ? sql`and job.id = any(${idArray(among)})` : sql``}
+        ${except && except.length > 0 ? sql`and job.id <> all(${idArray(except)})` : sql``}
       order  by job.run_at, job.id
       limit  ${sql.raw(String(largestClaim))}  -- a constant, for the planner's estimate; else JIT compiles for 300 ms
       for update skip locked
@@ -93,19 +150,5 @@ next as materialized (  -- materialized: inlined into the update it could lock m
     where  level.priority between -32768 and 32767  -- drops the last, null level and estimates one level, not 101
     limit  want.n
   ) as due
-),
-claimed as (
-  update ${jobs} as job
-  set    state        = 'running',
-         locked_by    = ${lockedBy},
-         heartbeat_at = clock_timestamp(),
-         started_at   = clock_timestamp(),
-         attempts     = least(job.attempts, 2147483646) + 1  -- one row out of range would fail the claim of all
-  where  job.id = any(array(select next.id from next))  -- an array: as a join it reads the whole table after analyze
-  returning job.id, job.queue, job.kind, job.payload, job.attempts, job.max_attempts, job.priority, job.run_at
-)
--- "maxAttempts", and payload as text: a client may rename columns, and keys in json as well (postgres.js has transforms)
-select claimed.id, claimed.queue, claimed.kind, claimed.payload::text, claimed.attempts, claimed.max_attempts as "maxAttempts"
-from   claimed  -- the update does not keep the order
-order  by pg_catalog.array_position(${queues}, claimed.queue), claimed.priority desc, claimed.run_at, claimed.id`;
+)`;
 }

@@ -174,6 +174,6 @@ function changeRefused({ id, outcome }: Pending): QueueError {
     'CHANGE_REFUSED',
     `Postgres did not ${command} job ${id} and gave no reason. Give the worker's role a policy for ${command} ` +
       'where the table has row-level security; or a trigger of the app returned null.',
-    { data: { id, command } },
+    { data: { ids: [id], command } },
   );
 }

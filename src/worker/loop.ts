@@ -1,9 +1,10 @@
 /** The worker's loop: claim what there is room for, hand it over, sleep until there is a reason to look again. */
 import type { TableName } from '../database/table-name.js';
-import { type ClaimedJob, claim, largestClaim } from '../sql/claim.js';
+import { type ClaimedJob, largestClaim } from '../sql/claim.js';
 import { releaseClaims } from '../sql/release-claims.js';
 import { createAlarm } from './alarm.js';
 import { createBatchSize } from './batch-size.js';
+import { createClaims } from './claims.js';
 import type { Events } from './events.js';
 import { createLanes } from './lanes.js';
 import { createRetryPause } from './pause.js';
@@ -40,8 +41,8 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   const lanes = createLanes(options.queues, pollIntervalMs);
   const retryPause = createRetryPause();
   const batchSize = createBatchSize(largestClaim);
+  const claims = createClaims(statements, events, { table, worker, kinds, orphaned });
   let orphans: string[] = [];
-  let claims = 0;
   let retryAt = 0;
   let stopped = false;
 
@@ -61,15 +62,11 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   async function look(due: ReadonlyMap<string, number>): Promise<void> {
     await releaseOrphans();
     const want = new Map([...due].map(([queue, n]) => [queue, Math.min(n, batchSize.now())]));
-    const lockedBy = `${worker}/${++claims}`;
     const began = performance.now();
-    let jobs: ClaimedJob[];
+    let jobs: readonly ClaimedJob[];
     try {
-      jobs = await statements.send((db) => claim(db, table, { want, kinds, lockedBy }), {
-        late: () => orphaned(lockedBy),
-      });
+      jobs = await claims.take(want);
     } catch (error) {
-      orphaned(lockedBy); // it may have been committed all the same
       batchSize.failed(error);
       throw error;
     }
@@ -79,7 +76,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
       lanes.looked(queue, { wanted, tookMs, found: jobs.filter((job) => job.queue === queue).length });
     }
     if (jobs.length === 0) return;
-    if (stopped) return orphaned(lockedBy); // nobody will run them: given back at the end of the loop
+    if (stopped) return [...new Set(jobs.map(({ lockedBy }) => lockedBy))].forEach(orphaned); // given back at the end
     events.emit('claimed', { jobs: jobs.map(jobInfo), durationMs: tookMs });
     await options.take(jobs);
   }

@@ -59,7 +59,7 @@ async function everyMove(used: UsedDriver, name: string): Promise<void> {
   await there.enqueue(db, 'greet', 1);
   const list = [2, 3, 4].map((payload) => ({ kind: 'greet', payload }) as const);
   await db.transaction((tx) => there.enqueueMany(tx, list));
-  const claimed = await claim(db, table, { ...request, lockedBy: 'w/1' });
+  const { jobs: claimed } = await claim(db, table, { ...request, lockedBy: 'w/1' });
   expect(claimed.map(({ id, payload }) => [id, payload])).toEqual([1, 2, 3, 4].map((n) => [n, n]));
   expect(await heartbeat(db, table, [{ id: 1, lockedBy: 'w/1' }])).toMatchObject([{ pulse: 'ours' }]);
   expect(await db.transaction((tx) => completeIn(tx, table, { id: 1, lockedBy: 'w/1' }))).toBe(true);

@@ -12,8 +12,12 @@ export async function greet({ db }: UsedDriver, count: number): Promise<number[]
   return (await queue.enqueueMany(db, list)).map(({ id }) => id);
 }
 
-export function claimGreet({ db }: UsedDriver, n: number, lockedBy: string): Promise<ClaimedJob[]> {
-  return claim(db, table, { want: new Map([['default', n]]), kinds: ['greet'], lockedBy });
+export async function claimGreet(
+  { db }: UsedDriver,
+  n: number,
+  lockedBy: string,
+): Promise<readonly ClaimedJob[]> {
+  return (await claim(db, table, { want: new Map([['default', n]]), kinds: ['greet'], lockedBy })).jobs;
 }
 
 /** Puts the heartbeats of all running jobs into the past and rescues them. */

@@ -39,7 +39,11 @@ export function oddTextTests(used: UsedDriver): void {
       oddTexts.map((kind) => ({ kind })),
     );
     const want = new Map([...oddTexts.toReversed(), ''].map((text) => [text, 1]));
-    const claimed = await claim(used.db, table, { want, kinds: ['', ...oddTexts], lockedBy: '{"odd", \\}' });
+    const { jobs: claimed } = await claim(used.db, table, {
+      want,
+      kinds: ['', ...oddTexts],
+      lockedBy: '{"odd", \\}',
+    });
     expect(claimed.map(({ queue, kind, lockedBy }) => [queue, kind, lockedBy])).toEqual(
       oddTexts.toReversed().map((text) => [text, text, '{"odd", \\}']),
     );

@@ -15,6 +15,8 @@ import { byClaim, queue, table } from './app.js';
 import { claimGreet, greet, rescueDead } from './jobs.js';
 import type { UsedDriver } from './stage.js';
 
+const nothing = { jobs: [], refused: [] };
+
 export function statementTests(used: UsedDriver): void {
   it.each([0, 2_147_483_646, 5_000_000_000])('answer with numbers for ids after %s', async (before) => {
     if (before > 0) await used.startIdsAfter(before);
@@ -64,20 +66,20 @@ export function statementTests(used: UsedDriver): void {
     ]);
     const kinds = ['greet', 'task', 'unheard of'];
     const common = { lockedBy: 'worker/1', attempt: 1 };
-    expect(await claim(used.db, table, { want, kinds, lockedBy: 'worker/1' })).toEqual([
+    expect((await claim(used.db, table, { want, kinds, lockedBy: 'worker/1' })).jobs).toEqual([
       { ...common, id: 3, queue: 'tasks', kind: 'task', payload: { does: 'end' }, maxAttempts: 2 },
       { ...common, id: 2, queue: 'default', kind: 'greet', payload: 'second', maxAttempts: 3 },
       { ...common, id: 1, queue: 'default', kind: 'greet', payload: { n: 1 }, maxAttempts: 3 },
     ]);
-    expect(await claim(used.db, table, { want, kinds, lockedBy: 'worker/2' })).toEqual([]);
+    expect(await claim(used.db, table, { want, kinds, lockedBy: 'worker/2' })).toEqual(nothing);
   });
 
   it('claim nothing for no kinds and for no queues', async () => {
     await greet(used, 1);
     const want = new Map([['default', 1]]);
-    expect(await claim(used.db, table, { want, kinds: [], lockedBy: 'worker/1' })).toEqual([]);
+    expect(await claim(used.db, table, { want, kinds: [], lockedBy: 'worker/1' })).toEqual(nothing);
     expect(await claim(used.db, table, { want: new Map(), kinds: ['greet'], lockedBy: 'worker/2' })).toEqual(
-      [],
+      nothing,
     );
     expect(await claimGreet(used, 1, 'worker/3')).toHaveLength(1);
   });

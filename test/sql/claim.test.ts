@@ -9,9 +9,12 @@ let claims = 0;
 
 beforeEach(() => database.sql`truncate jobs`);
 
-function take(want: Record<string, number>, kinds: readonly string[] = ['greet']): Promise<ClaimedJob[]> {
+async function take(
+  want: Record<string, number>,
+  kinds: readonly string[] = ['greet'],
+): Promise<readonly ClaimedJob[]> {
   const lockedBy = `worker/${++claims}`;
-  return claim(database.db, table, { want: new Map(Object.entries(want)), kinds, lockedBy });
+  return (await claim(database.db, table, { want: new Map(Object.entries(want)), kinds, lockedBy })).jobs;
 }
 const idsOf = (jobs: readonly ClaimedJob[]) => jobs.map(({ id }) => id);
 
@@ -104,7 +107,7 @@ describe('the limit', () => {
 
     await database.db.transaction(async (tx) => {
       const request = { want: new Map([['default', 7]]), kinds: ['greet'], lockedBy: 'worker/open' };
-      expect(await claim(tx, table, request)).toHaveLength(7);
+      expect((await claim(tx, table, request)).jobs).toHaveLength(7);
       const free = await database.sql`select id from jobs for update skip locked`;
       expect(free).toHaveLength(93);
     });

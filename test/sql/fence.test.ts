@@ -22,7 +22,7 @@ beforeEach(() => database.sql`truncate jobs`);
 async function take(worker = 'worker'): Promise<ClaimedJob> {
   await database.sql`update jobs set run_at = now() where state = 'available'`;
   const request = { want: new Map([['default', 1]]), kinds: ['greet'], lockedBy: `${worker}/${++claims}` };
-  const [job] = await claim(database.db, table, request);
+  const [job] = (await claim(database.db, table, request)).jobs;
   if (!job) throw new Error('There is nothing to claim.');
   return job;
 }

@@ -27,13 +27,13 @@ describe('claimers at once', () => {
         fill(database.sql).available(race.jobs / queues.length, { queue, priority: database.sql`i % 3` }),
       ),
     );
-    const batches: ClaimedJob[][] = [];
+    const batches: (readonly ClaimedJob[])[] = [];
 
     await withClients(database.url, race.claimers, (clients) =>
       Promise.all(
         clients.map(async (db, worker) => {
           for (let n = 1; ; n++) {
-            const batch = await claim(db, table, {
+            const { jobs: batch } = await claim(db, table, {
               want: new Map(queues),
               kinds,
               lockedBy: `${worker}/${n}`,

@@ -71,7 +71,7 @@ function createCrowd() {
     await repeat('claim or finish', async () => {
       const lockedBy = `${worker}/${++claims}`;
       const want = new Map([['default', 20]]);
-      for (const { id } of await claim(db, table, { want, kinds: ['greet'], lockedBy })) {
+      for (const { id } of (await claim(db, table, { want, kinds: ['greet'], lockedBy })).jobs) {
         if (Math.random() < 0.02) crowd.forgotten++;
         else mine.push({ id, lockedBy, outcome: outcome() });
       }

@@ -21,6 +21,7 @@ it('a run is told from its claim to its end, without the payload', async () => {
   const durationMs = expect.any(Number);
   expect(seen).toEqual({
     started: [{ worker: worker.name }],
+    problem: [],
     claimed: [{ jobs: [job], durationMs }],
     completed: [{ job, durationMs }],
     failed: [],

@@ -236,7 +236,7 @@ it('a job whose row Postgres keeps without an error fails, and the error says wh
       during: 'finish',
       error: expect.objectContaining({
         code: 'CHANGE_REFUSED',
-        data: { id, command: 'delete' },
+        data: { ids: [id], command: 'delete' },
         message: expect.stringContaining(`Postgres did not delete job ${id} and gave no reason`),
       }),
     }),
