@@ -67,14 +67,29 @@ export function isSingleClient(db: Executor): boolean {
   );
 }
 
-const entityKind = Symbol.for('drizzle:entityKind');
+/**
+ * Whether it is a transaction of postgres.js, whose connection may be another one by now: when it broke, the driver makes
+ * a new one, and what follows runs outside of any transaction (porsager/postgres#1216).
+ */
+export function mayHaveReconnected(tx: Transaction): boolean {
+  return drizzleKinds(tx).includes('PostgresJsTransaction');
+}
 
 /** Drizzle's name of a database of another dialect (`MySql2Database`, …), or undefined. */
 function foreignDialect(value: object): string | undefined {
+  return drizzleKinds(value).find((kind) =>
+    /mysql|sqlite|singlestore|mssql|cockroach|planetscale|tidb/i.test(kind),
+  );
+}
+
+const entityKind = Symbol.for('drizzle:entityKind');
+
+/** Drizzle's names of the classes of a value: its own first. */
+function drizzleKinds(value: object): string[] {
+  const kinds: string[] = [];
   for (let proto: object | null = value; proto !== null; proto = Object.getPrototypeOf(proto)) {
     const kind: unknown = (proto.constructor as { [entityKind]?: unknown } | undefined)?.[entityKind];
-    if (typeof kind === 'string' && /mysql|sqlite|singlestore|mssql|cockroach|planetscale|tidb/i.test(kind))
-      return kind;
+    if (typeof kind === 'string') kinds.push(kind);
   }
-  return undefined;
+  return kinds;
 }

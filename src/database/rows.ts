@@ -15,7 +15,7 @@ export type Row = { readonly [column: string]: unknown };
  * Every statement binds a parameter, a constant if there is nothing else: behind one without, postgres.js sends the next
  * before the answer has come, and a pooler in transaction mode may then never answer that.
  */
-export async function rows(executor: Executor, statement: SQL): Promise<readonly Row[]> {
+export async function rows(executor: Pick<Executor, 'execute'>, statement: SQL): Promise<readonly Row[]> {
   const result: unknown = await executor.execute(statement);
   if (Array.isArray(result)) return asNamed(result);
   if (typeof result === 'object' && result !== null && 'rows' in result && Array.isArray(result.rows)) {

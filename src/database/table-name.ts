@@ -6,6 +6,12 @@ import type { JobsTable } from './tables.js';
 /** What the statements in `sql/` take as their table: its name as a piece of SQL. */
 export type TableName = SQL;
 
+/** `public.jobs`, for what is told apart by table. */
+export function tableKey(table: JobsTable): string {
+  const { schema = 'public', name } = getTableConfig(table);
+  return `${schema}.${name}`;
+}
+
 /** A table declared without a schema is in `public`: that is where drizzle-kit puts it. */
 export function tableName(table: JobsTable): TableName {
   const { schema = 'public', name } = getTableConfig(table);

@@ -2,8 +2,32 @@
 import { sql } from 'drizzle-orm';
 import type { Transaction } from '../database/executor.js';
 import { rows } from '../database/rows.js';
+import { sqlState } from '../database/sqlstate.js';
 import type { TableName } from '../database/table-name.js';
+import { QueueError } from '../words/errors.js';
 import type { ClaimedId } from '../words/outcome.js';
+
+const noTransaction = '25P01';
+
+/**
+ * Asks Postgres whether a transaction is open, where the driver does not know. The savepoint is never used, and ends
+ * with the transaction.
+ *
+ * @throws QueueError `JOB_ROLLED_BACK` when there is none any more
+ */
+export async function requireOpenTransaction(tx: Transaction): Promise<void> {
+  try {
+    await rows(tx, sql`savepoint drizzle_queue_complete`);
+  } catch (cause) {
+    if (sqlState(cause) !== noTransaction) throw cause;
+    throw new QueueError(
+      'JOB_ROLLED_BACK',
+      'The connection of this transaction broke and the driver made another, where there is no transaction: what was ' +
+        'written in it is gone, and the job was not completed.',
+      { cause },
+    );
+  }
+}
 
 /**
  * True when the job was ours and ends with this transaction. May wait for a heartbeat that holds the row, which

@@ -120,13 +120,13 @@ left   join ${jobs} as job on job.id = asked.id and job.id = any(array(select as
 left   join moved on moved.id = asked.id
 left   join completed on completed.id = asked.id`,
   );
-  return result.map((row) => ({
-    id: numberOf(row['id']),
-    lockedBy: textOf(row['lockedBy']),
-    result: resultOf(textOf(row['result'])),
-    state: row['state'] == null ? null : textOf(row['state']),
-    dueInMs: row['dueInMs'] == null ? null : numberOf(row['dueInMs']),
-  }));
+  return result.map((row) => {
+    const result = resultOf(textOf(row['result']));
+    const answer = { id: numberOf(row['id']), lockedBy: textOf(row['lockedBy']), result };
+    // A job that this run had lost may have moved by the end of another of its runs in the same batch.
+    if (result !== 'done' || row['state'] == null) return { ...answer, state: null, dueInMs: null };
+    return { ...answer, state: textOf(row['state']), dueInMs: numberOf(row['dueInMs']) };
+  });
 }
 
 function asRow({ id, lockedBy, outcome }: Finish) {

@@ -7,6 +7,7 @@ import type { TableName } from '../database/table-name.js';
 import type { ClaimedId } from '../words/outcome.js';
 import { usualBackoff } from './backoff.js';
 import { loggedErrors } from './errors-log.js';
+import { isOfGroup, type SessionLock, type WorkerClaims } from './sessions.js';
 
 /** The most jobs that one statement rescues. */
 export const largestRescue = 500;
@@ -66,16 +67,49 @@ export async function rescue(
 ): Promise<RescuedJob[]> {
   const inTime =
     notAfterS === undefined ? sql`true` : sql`clock_timestamp() < to_timestamp(${notAfterS}::float8)`;
-  const why = sql`'rescued: no heartbeat for more than ' || job.timeout_s::text || ' s from ' || job.locked_by`;
+  return rescueWhere(
+    db,
+    jobs,
+    sql`${isDead} and ${inTime} and ${among === undefined ? sql`true` : isAmong(among)}`,
+    sql`'rescued: no heartbeat for more than ' || job.timeout_s::text || ' s from ' || job.locked_by`,
+  );
+}
+
+/** A worker whose process ended, by all that is known. */
+export interface EndedWorker extends WorkerClaims {
+  /** The lock that its session held. */
+  readonly lock: SessionLock;
+}
+
+/**
+ * Rescues up to {@link largestRescue} jobs of a worker whose session was seen to be gone: only while its lock is free,
+ * and only when none of its claims has given a sign of life since.
+ */
+export async function rescueEnded(
+  db: Executor,
+  jobs: TableName,
+  { worker, newest, lock }: EndedWorker,
+): Promise<RescuedJob[]> {
+  const isIts = (job: SQL): SQL =>
+    sql`${job}.state = 'running' and split_part(${job}.locked_by, '/', 1) = ${worker}`;
+  return rescueWhere(
+    db,
+    jobs,
+    sql`${isIts(sql`job`)} and job.heartbeat_at <= ${newest}::timestamptz
+    and not exists (select from ${jobs} as other where ${isIts(sql`other`)} and other.heartbeat_at > ${newest}::timestamptz)
+    and not exists (select from pg_catalog.pg_locks as lock where ${isOfGroup(lock.group)} and lock.objid::bigint = ${lock.key}::bigint)`,
+    sql`'rescued: the process of ' || job.locked_by || ' ended'`,
+  );
+}
+
+async function rescueWhere(db: Executor, jobs: TableName, condition: SQL, why: SQL): Promise<RescuedJob[]> {
   const result = await rows(
     db,
     sql`
 with dead as materialized (  -- the row lock and the test of its heartbeat belong together: a live job cannot be taken
   select job.id, job.locked_by
   from   ${jobs} as job
-  where  ${isDead}
-    and  ${inTime}
-    and  ${among === undefined ? sql`true` : isAmong(among)}
+  where  ${condition}
   order  by job.id
   limit  ${sql.raw(String(largestRescue))}
   for update skip locked

@@ -3,11 +3,11 @@
  *
  * The first of these counts, and a run that is over stays over: later results and late calls change nothing.
  */
-import { assertTransaction, type Transaction } from '../database/executor.js';
+import { assertTransaction, mayHaveReconnected, type Transaction } from '../database/executor.js';
 import type { TableName } from '../database/table-name.js';
 import { type JobContext, settled } from '../registry/handlers.js';
 import type { ClaimedJob } from '../sql/claim.js';
-import { completeIn } from '../sql/complete.js';
+import { completeIn, requireOpenTransaction } from '../sql/complete.js';
 import { checkKeys } from '../words/checks.js';
 import { invalidOption, QueueError } from '../words/errors.js';
 import type { Outcome, When } from '../words/outcome.js';
@@ -94,6 +94,8 @@ export function execute(job: ClaimedJob, kind: ServedKind, table: TableName, onF
     completedIn = tx;
     completes++;
     try {
+      // One round trip more, and only there: a job that ends outside of its transaction has lost its writes.
+      if (mayHaveReconnected(tx)) await requireOpenTransaction(tx);
       const done = await completeIn(tx, table, job);
       if (done) deleted = true;
       if (done && !ended) return;

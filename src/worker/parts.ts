@@ -5,12 +5,16 @@
  * - execute: runs a handler to its outcome
  * - finisher: writes outcomes
  * - upkeep: heartbeats of all runs whose end is not written, then rescue
+ * - session: shows others that this process lives, and looks whether theirs do
  * - schemaCheck: compares the database with what this version needs, once
  */
+import { sessionOpener } from '../database/session.js';
+import { tableKey } from '../database/table-name.js';
 import type { ClaimedJob } from '../sql/claim.js';
 import { QueueError } from '../words/errors.js';
 import type { ClaimedId } from '../words/outcome.js';
 import { beginInTurns } from './begin.js';
+import { watchDeaths } from './deaths.js';
 import type { Events } from './events.js';
 import { execute, neverStarted, type Run } from './execute.js';
 import { createFinisher, type Finisher } from './finisher.js';
@@ -18,6 +22,7 @@ import { createLoop, type Loop } from './loop.js';
 import type { ServedKind, Settings } from './options.js';
 import { jobInfo } from './report.js';
 import { createSchemaCheck, type SchemaCheck } from './schema-check.js';
+import { createSessionKeeper, type SessionKeeper } from './session.js';
 import { createSlots } from './slots.js';
 import { createStatements } from './statements.js';
 import { createUpkeep, type Upkeep } from './upkeep.js';
@@ -26,6 +31,7 @@ export interface Parts {
   readonly loop: Loop;
   readonly upkeep: Upkeep;
   readonly finisher: Finisher;
+  readonly session: SessionKeeper;
   readonly schemaCheck: SchemaCheck;
   /** Runs whose handler is at work. */
   readonly running: ReadonlySet<Run>;
@@ -81,8 +87,18 @@ export function createParts(settings: Settings, name: string, events: Events): P
   const heartbeatLimitMs = Math.min(statementMs, settings.heartbeatLimitMs);
   const upkeep = createUpkeep(statements, table, heartbeatMs, heartbeatLimitMs, events, {
     claims: () => [...held.values()],
+    lacking: () => session.lacking(),
     lost,
   });
+  const session = createSessionKeeper(statements, {
+    worker: name,
+    group: tableKey(settings.jobs),
+    open: sessionOpener(settings.db),
+    use: (opened, lock, life) =>
+      watchDeaths(opened, lock, { statements, table, events, ...life, rescuing: () => !stopped }),
+    lost: () => upkeep.hurry(),
+  });
+  const schemaCheck = createSchemaCheck(statements, settings.jobs, events);
 
   function take(jobs: readonly ClaimedJob[]): Promise<void> {
     for (const job of jobs) {
@@ -137,13 +153,7 @@ export function createParts(settings: Settings, name: string, events: Events): P
     events.emit('lost', { job: jobInfo(job), during: 'handler' });
   }
 
-  return {
-    loop,
-    upkeep,
-    finisher,
-    schemaCheck: createSchemaCheck(statements, settings.jobs, events),
-    running,
-  };
+  return { loop, upkeep, finisher, session, schemaCheck, running };
 }
 
 function keyOf({ id, lockedBy }: ClaimedId): string {

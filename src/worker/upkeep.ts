@@ -21,15 +21,21 @@ import type { Statements } from './statements.js';
 const largestHeartbeat = 1_000;
 /** How soon a row is tried again that was held when its heartbeat came: it may be old when its holder lets it go. */
 const busyAgainMs = 200;
+/** How soon all are renewed again while the worker lacks the session that others have seen. */
+const lackingAgainMs = 500;
 
 export interface Upkeep {
   /** Runs until stopped; heartbeats go on while the worker drains, rescues do not. */
   run(): Promise<void>;
+  /** The session was lost: renews all claims at once. */
+  hurry(): void;
   stopRescuing(): void;
   stop(): void;
 }
 
 interface Held {
+  /** Whether others may take this worker for dead, and its heartbeats have to show that it is not. */
+  lacking(): boolean;
   /** Every claim to keep alive. */
   claims(): readonly ClaimedId[];
   /** `gone`: there is no row of that id any more. */
@@ -136,14 +142,21 @@ export function createUpkeep(
     return Math.max(0, roundMs - (performance.now() - began));
   }
 
-  /** Sleeps until the next round; rows that were held are tried again meanwhile. */
+  /** Sleeps until the next round; what cannot wait for it is renewed meanwhile. */
   async function rest(ms: number): Promise<void> {
     const until = performance.now() + ms;
-    while (!stopped && busy.length > 0 && until - performance.now() > busyAgainMs) {
-      await alarm.sleep(busyAgainMs);
-      busy = await beat(busy).catch(() => []); // told by the next round, if it lasts
+    for (let leftMs = ms; !stopped && leftMs > 0; leftMs = until - performance.now()) {
+      await alarm.sleep(Math.min(leftMs, againMs()));
+      if (stopped || performance.now() >= until) return;
+      // A failure is told by the next round, if it lasts.
+      if (held.lacking()) busy = await beat(held.claims()).catch(() => busy);
+      else if (busy.length > 0) busy = await beat(busy).catch(() => []);
     }
-    if (!stopped) await alarm.sleep(until - performance.now());
+  }
+
+  function againMs(): number {
+    if (busy.length > 0) return busyAgainMs;
+    return held.lacking() ? lackingAgainMs : Number.POSITIVE_INFINITY;
   }
 
   return {
@@ -154,6 +167,9 @@ export function createUpkeep(
         await rest(pauseMs);
         if (!stopped) pauseMs = await round();
       }
+    },
+    hurry() {
+      alarm.wake();
     },
     stopRescuing() {
       rescuing = false;

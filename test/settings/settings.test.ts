@@ -90,11 +90,12 @@ describe.each(databases)('in a database with defaults: $name', (defaults) => {
     const workers = [first, second].map(({ db }) => watch(workerOn(db, runs), seen));
     await Promise.all(workers.map((worker) => worker.start()));
     const all = shorts + completes + 1;
+    const { mostErrors = 0 } = defaults;
     const over = () => seen.ends === all && runs.size === all + 4 && seen.rescued.length > 0;
-    await until(() => over() || seen.errors.length > 0, { what: 'all ends', timeoutMs: 20_000 });
+    await until(() => over() || seen.errors.length > mostErrors, { what: 'all ends', timeoutMs: 20_000 });
     await Promise.all(workers.map((worker) => worker.stop()));
 
-    expect(seen.errors).toEqual([]);
+    expect(seen.errors.slice(mostErrors)).toEqual([]);
     expect(seen.rescued).toEqual([dead?.id]);
     const again = [...runs].filter(([, times]) => times !== 1).map(([job]) => job);
     expect(again.filter((job) => !defaults.conflicts || !job.startsWith('complete '))).toEqual([

@@ -9,8 +9,10 @@ export interface Row {
   readonly set: Readonly<Record<string, string>>;
   /** Nothing can be written outside of a transaction that says so. */
   readonly readOnly?: true;
-  /** A handler's own transaction may fail with 40001, as every transaction of the app may. */
+  /** A handler's own transaction may fail, as every transaction of the app may, and then runs again. */
   readonly conflicts?: true;
+  /** How many statements of the worker a busy machine may be too slow for; none without it. */
+  readonly mostErrors?: number;
   /** The schema `decoy` also has operators and functions that fit better than those of Postgres. */
   readonly decoys?: true;
 }
@@ -32,8 +34,13 @@ export const databases: readonly Row[] = [
     readOnly: true,
     conflicts: true,
   },
-  { name: 'a short statement_timeout', set: { statement_timeout: `'200ms'` } },
-  { name: 'a short lock_timeout', set: { lock_timeout: `'50ms'` } },
+  {
+    name: 'a short statement_timeout',
+    set: { statement_timeout: `'200ms'` },
+    conflicts: true,
+    mostErrors: 5,
+  },
+  { name: 'a short lock_timeout', set: { lock_timeout: `'50ms'` }, conflicts: true, mostErrors: 5 },
   {
     name: 'short transactions',
     set: { idle_in_transaction_session_timeout: `'1s'`, transaction_timeout: `'1s'` },

@@ -1,8 +1,12 @@
 /**
  * `job.complete(tx)`: the handler's writes and the end of its job commit together, or not at all.
  */
+import { sql } from 'drizzle-orm';
 import { integer, pgTable } from 'drizzle-orm/pg-core';
+import { drizzle } from 'drizzle-orm/postgres-js';
+import postgres from 'postgres';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { rows } from '../../src/database/rows.js';
 import { useDatabase } from '../support/database.js';
 import { row } from '../support/jobs.js';
 import { until } from '../support/until.js';
@@ -263,4 +267,47 @@ it('that was rolled back does not hide that another has the job', async () => {
   await add(1);
   await given.passed;
   expect(seen.lost).toMatchObject([{ during: 'handler' }]);
+});
+
+it('on postgres.js, completes nothing after the connection of its transaction was made anew', async () => {
+  // What is sent through such a tx runs outside of any transaction (porsager/postgres#1216).
+  await database.sql`create table effects (n int)`;
+  const client = postgres(database.url, {
+    max: 1,
+    backoff: () => 0.01,
+    fetch_types: false,
+    onnotice: () => {},
+  });
+  const db = drizzle({ client });
+  const refused: unknown[] = [];
+  const { seen, add } = await startTask(
+    async (_, job) => {
+      let inside = Promise.resolve();
+      const body = async (tx: Parameters<Parameters<typeof db.transaction>[0]>[0]) => {
+        await tx.execute(sql`insert into effects values (${job.attempt}::int)`);
+        if (job.attempt > 1) return job.complete(tx);
+        const [session] = await rows(tx, sql`select pg_backend_pid() as pid`);
+        const another = db.execute(sql`select 1`); // waits for the one connection, and has it made anew
+        await database.sql`select pg_terminate_backend(${Number(session?.['pid'])})`;
+        await another;
+        return job.complete(tx).catch((error: unknown) => void refused.push(error));
+      };
+      const done = db.transaction((tx) => {
+        inside = body(tx).then(() => {});
+        return inside;
+      });
+      // As a handler that tries its transaction again: the first one's callback is still at work when it rejects.
+      await done.catch(async (error) => {
+        await inside;
+        throw error;
+      });
+    },
+    { maxAttempts: 3, retry: () => 0 },
+  );
+  await add(1);
+  await until(() => seen.completed.length, { what: 'the second attempt' });
+  expect(refused).toEqual([expect.objectContaining({ code: 'JOB_ROLLED_BACK' })]);
+  expect(await database.sql`select n from effects`).toEqual([{ n: 2 }]);
+  await client.end({ timeout: 1 });
+  await database.sql`drop table effects`;
 });

@@ -1,0 +1,90 @@
+/**
+ * Which workers' processes live: each holds an advisory lock on a session of its own, which Postgres lets go of when the
+ * session ends. Others look whether it is held, and never try to take it: that would keep its owner from it.
+ */
+import { type SQL, sql } from 'drizzle-orm';
+import { numberOf, type Row, rows, textOf } from '../database/rows.js';
+import type { Session } from '../database/session.js';
+import type { TableName } from '../database/table-name.js';
+
+/** A lock by the two numbers of `pg_advisory_lock(int, int)`, unsigned as `pg_locks` shows them. */
+export interface SessionLock {
+  /** The same for all workers of one table. */
+  readonly group: number;
+  readonly key: number;
+}
+
+/** Takes the worker's lock for as long as the session lasts; false when another session has it. */
+export async function takeSessionLock(session: Session, { group, key }: SessionLock): Promise<boolean> {
+  const [row] = await rows(
+    session,
+    sql`select pg_try_advisory_lock(${signed(group)}::int, ${signed(key)}::int)::text as taken`,
+  );
+  return row?.['taken'] === 'true';
+}
+
+export interface SessionsLook {
+  /** The keys of the locks that are held. */
+  readonly held: ReadonlySet<number>;
+  /** Whether any job is running. */
+  readonly running: boolean;
+}
+
+/** One look at all of a group. */
+export async function lookAtSessions(
+  session: Session,
+  jobs: TableName,
+  group: number,
+): Promise<SessionsLook> {
+  const result = await rows(
+    session,
+    sql`
+select null as key, exists (select from ${jobs} as job where job.state = 'running')::text as running
+union all
+select lock.objid::text, null
+from   pg_catalog.pg_locks as lock
+where  ${isOfGroup(group)}`,
+  );
+  return {
+    held: new Set(result.filter((row) => row['key'] != null).map((row) => numberOf(row['key']))),
+    running: result.some((row) => row['running'] === 'true'),
+  };
+}
+
+export interface WorkerClaims {
+  /** The name that the claims begin with. */
+  readonly worker: string;
+  /** The latest sign of life of any of them, as ISO text. */
+  readonly newest: string;
+}
+
+/** What runs under the workers whose names end in this; usually one, or none. */
+export async function claimsOfWorkers(
+  session: Session,
+  jobs: TableName,
+  ending: string,
+): Promise<WorkerClaims[]> {
+  const result: readonly Row[] = await rows(
+    session,
+    sql`
+select split_part(job.locked_by, '/', 1) as worker,
+       to_char(max(job.heartbeat_at) at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as newest
+from   ${jobs} as job
+where  job.state = 'running'
+  and  right(split_part(job.locked_by, '/', 1), ${ending.length}::int) = ${ending}
+group  by 1`,
+  );
+  return result.map((row) => ({ worker: textOf(row['worker']), newest: textOf(row['newest']) }));
+}
+
+/** A condition on `pg_locks as lock`: a held lock of this group, in this database. */
+export function isOfGroup(group: number): SQL {
+  return sql`lock.locktype = 'advisory' and lock.granted and lock.objsubid = 2
+    and  lock.database = (select db.oid from pg_catalog.pg_database as db where db.datname = current_database())
+    and  lock.classid::bigint = ${group}::bigint`;
+}
+
+/** The lock functions take signed numbers. */
+function signed(unsigned: number): number {
+  return unsigned | 0;
+}

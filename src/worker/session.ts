@@ -1,0 +1,147 @@
+/**
+ * Keeps the worker's session: a connection of its own whose lock shows the others that this process lives. When Postgres
+ * lets go of that lock, they rescue its jobs within seconds instead of after `rescueAfterMs`.
+ *
+ * A session that was lost while the process lives must not look like a death. So for as long as the worker lacks the
+ * session it had, its heartbeats come at once and every half second, and a rescuer that sees one stands back.
+ */
+import { createHash } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import { rows } from '../database/rows.js';
+import type { Session } from '../database/session.js';
+import { withTimeLimit } from '../database/time-limit.js';
+import { type SessionLock, takeSessionLock } from '../sql/sessions.js';
+import { type Alarm, createAlarm } from './alarm.js';
+import { createRetryPause } from './pause.js';
+import type { Statements } from './statements.js';
+
+/** How long a session may take to answer; one that takes longer counts as lost. */
+export const sessionAnswerMs = 2_000;
+/** After this long without its session, the worker counts on everybody having forgotten it. */
+const lackingMs = 60_000;
+/** A pooler that gives connections to others between statements fails the probe each time. */
+const mostProbes = 3;
+
+interface SessionKeeperOptions {
+  readonly worker: string;
+  /** The full name of the table: workers of another one are another group. */
+  readonly group: string;
+  /** Undefined on a driver that has no sessions: then nothing is done. */
+  readonly open: (() => Promise<Session>) | undefined;
+  /** What is done with a session while it lasts; `over` becomes true, and the alarm rings, when it is gone. */
+  use(session: Session, lock: SessionLock, life: { over(): boolean; readonly alarm: Alarm }): Promise<void>;
+  /** The session was lost, and the worker lives. */
+  lost(): void;
+}
+
+export interface SessionKeeper {
+  /** Runs until stopped, or until it is plain that there is no session to be had. */
+  run(): Promise<void>;
+  /** Whether others have seen a session of this worker that is gone now. */
+  lacking(): boolean;
+  stop(): void;
+}
+
+export function createSessionKeeper(
+  statements: Statements,
+  { worker, group, open, use, lost }: SessionKeeperOptions,
+): SessionKeeper {
+  const lock: SessionLock = { group: numberOfGroup(group), key: keyOf(worker) };
+  const alarm = createAlarm();
+  const retryPause = createRetryPause();
+  let current: Session | undefined;
+  let lackingSince: number | undefined;
+  let probes = 0;
+  let proven = false;
+  let stopped = false;
+
+  /** Whether there may be another session after this one. */
+  async function keepOne(openSession: () => Promise<Session>): Promise<boolean> {
+    const session = await openSession();
+    current = session;
+    let gone = false;
+    void session.lost.then(() => {
+      gone = true;
+      alarm.wake();
+    });
+    try {
+      if (stopped) return false;
+      if (!proven && !(await isSession(session))) return ++probes < mostProbes;
+      proven = true;
+      // Of a connection that broke, Postgres may not have heard yet: it keeps the lock until then.
+      while (!(await answered(takeSessionLock(session, lock)))) {
+        await alarm.sleep(500);
+        if (gone || stopped) return true;
+      }
+      lackingSince = undefined;
+      retryPause.reset();
+      await use(session, lock, { over: () => gone || stopped, alarm });
+      return true;
+    } finally {
+      if (proven && !stopped) {
+        lackingSince ??= performance.now();
+        lost();
+      }
+      current = undefined;
+      session.end();
+    }
+  }
+
+  /**
+   * Whether the connection belongs to us between statements: a notification reaches it. Behind PgBouncer in transaction
+   * mode it does not, and a lock taken there would stay on a connection of the pooler.
+   */
+  async function isSession(session: Session): Promise<boolean> {
+    const channel = `drizzle_queue_${lock.group}_${lock.key}`;
+    const heard = new Promise<boolean>((resolve) => {
+      void answered(session.listen(channel, () => resolve(true))).catch(() => resolve(false));
+      setTimeout(resolve, sessionAnswerMs, false).unref();
+    });
+    await answered(Promise.resolve(session.execute(sql`select 1`))); // after the LISTEN, on the same connection
+    await statements.send((db) => rows(db, sql`select pg_notify(${channel}, '')::text`));
+    if (await heard) return true;
+    // A pooler keeps the connection for others; with luck it is the one that listens.
+    await answered(Promise.resolve(session.execute(sql`unlisten *`)));
+    return false;
+  }
+
+  return {
+    async run() {
+      if (!open) return;
+      for (let more = true; more && !stopped; ) {
+        try {
+          more = await keepOne(open);
+        } catch {
+          // It is a help, not a need: claims and heartbeats tell of a database that is away.
+        }
+        if (more && !stopped) await alarm.sleep(retryPause.next());
+      }
+    },
+    lacking: () => lackingSince !== undefined && performance.now() - lackingSince < lackingMs,
+    stop() {
+      stopped = true;
+      current?.end();
+      alarm.wake();
+    },
+  };
+}
+
+export function answered<T>(promise: Promise<T>): Promise<T> {
+  return withTimeLimit(promise, sessionAnswerMs);
+}
+
+/** Of the random part that a worker's name ends in. */
+export function keyOf(worker: string): number {
+  return Number.parseInt(worker.slice(-keyLength), 16);
+}
+
+const keyLength = 8;
+
+/** What the name of a worker with this key ends in. */
+export function endingOf(key: number): string {
+  return key.toString(16).padStart(keyLength, '0');
+}
+
+function numberOfGroup(table: string): number {
+  return createHash('sha256').update(`drizzle-queue ${table}`).digest().readUInt32BE();
+}
