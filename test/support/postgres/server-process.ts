@@ -83,10 +83,13 @@ export function serverProcess(
   return { start, halt, log: () => readFile(logFile, 'utf8') };
 }
 
-/** As pg_ctl does it: no connection, so no other server on the port can be taken for this one. */
+/**
+ * As pg_ctl does it: no connection, so no other server on the port can be taken for this one. A `standby` is one that
+ * takes reading connections.
+ */
 async function isReady(data: string, child: ChildProcess): Promise<boolean> {
   const lines = (await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n');
-  return Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready';
+  return Number(lines[0]) === child.pid && /^(?:ready|standby)$/.test(lines[7]?.trim() ?? '');
 }
 
 async function signal(bin: string, child: ChildProcess, mode: ShutdownMode): Promise<void> {
