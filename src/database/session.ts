@@ -10,8 +10,8 @@ import type { Row } from './rows.js';
 /** One connection to Postgres, which is not made again by itself. */
 export interface Session extends Pick<Executor, 'execute'> {
   execute(query: SQL): Promise<readonly Row[]>;
-  /** Calls `heard` for what is notified on the channel. */
-  listen(channel: string, heard: (payload: string) => void): Promise<void>;
+  /** The backend's process id, as it was told when the connection was made. */
+  readonly pid: number | undefined;
   /** Resolves when the connection is gone, whoever ended it. */
   readonly lost: Promise<void>;
   end(): void;
@@ -25,11 +25,6 @@ export function sessionOpener(db: Executor): (() => Promise<Session>) | undefine
   return undefined;
 }
 
-/** The channel as SQL takes it: LISTEN has no parameters. */
-function quoted(channel: string): string {
-  return `"${channel.replaceAll('"', '""')}"`;
-}
-
 const dialect = new PgDialect();
 
 // What is used of node-postgres' Pool and Client.
@@ -38,10 +33,10 @@ interface PgPool {
   readonly options: object;
 }
 interface PgClient {
+  readonly processID?: number;
   connect(): Promise<unknown>;
   query(text: string, values?: readonly unknown[]): Promise<{ rows: readonly Row[] }>;
   on(event: 'error' | 'end', listener: () => void): unknown;
-  on(event: 'notification', listener: (message: { channel: string; payload?: string }) => void): unknown;
   end(): Promise<void>;
 }
 
@@ -70,10 +65,7 @@ async function openPg(pool: PgPool): Promise<Session> {
       const { sql, params } = dialect.sqlToQuery(query);
       return (await client.query(sql, params)).rows;
     },
-    async listen(channel, heard) {
-      client.on('notification', (message) => message.channel === channel && heard(message.payload ?? ''));
-      await client.query(`listen ${quoted(channel)}`);
-    },
+    pid: client.processID,
     lost,
     end,
   };
@@ -82,9 +74,11 @@ async function openPg(pool: PgPool): Promise<Session> {
 // What is used of postgres.js.
 interface PostgresJs {
   readonly options: object;
-  unsafe(text: string, parameters?: readonly unknown[], options?: object): PromiseLike<readonly Row[]>;
+  unsafe(text: string, parameters: readonly unknown[], options: object): PromiseLike<PostgresJsRows>;
   end(options: { timeout: number }): Promise<void>;
 }
+
+type PostgresJsRows = readonly Row[] & { readonly state?: { readonly pid?: number } };
 
 function isPostgresJs(client: unknown): client is PostgresJs {
   return typeof client === 'function' && 'options' in client && 'unsafe' in client && 'reserve' in client;
@@ -97,7 +91,6 @@ function isPostgresJs(client: unknown): client is PostgresJs {
 async function openPostgresJs(pool: PostgresJs): Promise<Session> {
   const module = 'postgres';
   const { default: connect }: { default: (options: object) => PostgresJs } = await import(module);
-  const listeners = new Map<string, (payload: string) => void>();
   let lose = (): void => {};
   const lost = new Promise<void>((resolve) => {
     lose = resolve;
@@ -115,15 +108,15 @@ async function openPostgresJs(pool: PostgresJs): Promise<Session> {
       gone = true; // it would connect again for the next query, as another session
       lose();
     },
-    onnotify: (channel: string, payload: string) => listeners.get(channel)?.(payload),
   });
   const end = (): void => void client.end({ timeout: 0 }).catch(() => {});
-  async function run(text: string, parameters: readonly unknown[] = []): Promise<readonly Row[]> {
+  async function run(text: string, parameters: readonly unknown[]): Promise<PostgresJsRows> {
     if (gone) throw new Error('The session is gone.');
     return client.unsafe(text, parameters, { prepare: false });
   }
+  let pid: number | undefined;
   try {
-    await run('select 1');
+    pid = (await run('select 1', [])).state?.pid;
   } catch (error) {
     end();
     throw error;
@@ -133,10 +126,7 @@ async function openPostgresJs(pool: PostgresJs): Promise<Session> {
       const { sql, params } = dialect.sqlToQuery(query);
       return run(sql, params);
     },
-    async listen(channel, heard) {
-      listeners.set(channel, heard);
-      await run(`listen ${quoted(channel)}`);
-    },
+    pid,
     lost,
     end,
   };

@@ -23,6 +23,12 @@ export async function takeSessionLock(session: Session, { group, key }: SessionL
   return row?.['taken'] === 'true';
 }
 
+/** The process id of the backend that answers. */
+export async function backendPid(session: Session): Promise<number> {
+  const [row] = await rows(session, sql`select pg_backend_pid()::text as pid`);
+  return numberOf(row?.['pid']);
+}
+
 export interface SessionsLook {
   /** The keys of the locks that are held. */
   readonly held: ReadonlySet<number>;

@@ -90,7 +90,7 @@ export function createParts(settings: Settings, name: string, events: Events): P
     lacking: () => session.lacking(),
     lost,
   });
-  const session = createSessionKeeper(statements, {
+  const session = createSessionKeeper({
     worker: name,
     group: tableKey(settings.jobs),
     open: sessionOpener(settings.db),

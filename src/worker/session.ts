@@ -6,21 +6,16 @@
  * session it had, its heartbeats come at once and every half second, and a rescuer that sees one stands back.
  */
 import { createHash } from 'node:crypto';
-import { sql } from 'drizzle-orm';
-import { rows } from '../database/rows.js';
 import type { Session } from '../database/session.js';
 import { withTimeLimit } from '../database/time-limit.js';
-import { type SessionLock, takeSessionLock } from '../sql/sessions.js';
+import { backendPid, type SessionLock, takeSessionLock } from '../sql/sessions.js';
 import { type Alarm, createAlarm } from './alarm.js';
 import { createRetryPause } from './pause.js';
-import type { Statements } from './statements.js';
 
 /** How long a session may take to answer; one that takes longer counts as lost. */
 export const sessionAnswerMs = 2_000;
 /** After this long without its session, the worker counts on everybody having forgotten it. */
 const lackingMs = 60_000;
-/** A pooler that gives connections to others between statements fails the probe each time. */
-const mostProbes = 3;
 
 interface SessionKeeperOptions {
   readonly worker: string;
@@ -42,17 +37,13 @@ export interface SessionKeeper {
   stop(): void;
 }
 
-export function createSessionKeeper(
-  statements: Statements,
-  { worker, group, open, use, lost }: SessionKeeperOptions,
-): SessionKeeper {
+export function createSessionKeeper({ worker, group, open, use, lost }: SessionKeeperOptions): SessionKeeper {
   const lock: SessionLock = { group: numberOfGroup(group), key: keyOf(worker) };
   const alarm = createAlarm();
   const retryPause = createRetryPause();
   let current: Session | undefined;
   let lackingSince: number | undefined;
-  let probes = 0;
-  let proven = false;
+  let had = false;
   let stopped = false;
 
   /** Whether there may be another session after this one. */
@@ -66,8 +57,10 @@ export function createSessionKeeper(
     });
     try {
       if (stopped) return false;
-      if (!proven && !(await isSession(session))) return ++probes < mostProbes;
-      proven = true;
+      // Behind a pooler, connections belong to others between statements: a lock would stay on one of them. It tells of
+      // a process id of its own making when a connection is made.
+      if ((await answered(backendPid(session))) !== session.pid) return false;
+      had = true;
       // Of a connection that broke, Postgres may not have heard yet: it keeps the lock until then.
       while (!(await answered(takeSessionLock(session, lock)))) {
         await alarm.sleep(500);
@@ -78,31 +71,13 @@ export function createSessionKeeper(
       await use(session, lock, { over: () => gone || stopped, alarm });
       return true;
     } finally {
-      if (proven && !stopped) {
+      if (had && !stopped) {
         lackingSince ??= performance.now();
         lost();
       }
       current = undefined;
       session.end();
     }
-  }
-
-  /**
-   * Whether the connection belongs to us between statements: a notification reaches it. Behind PgBouncer in transaction
-   * mode it does not, and a lock taken there would stay on a connection of the pooler.
-   */
-  async function isSession(session: Session): Promise<boolean> {
-    const channel = `drizzle_queue_${lock.group}_${lock.key}`;
-    const heard = new Promise<boolean>((resolve) => {
-      void answered(session.listen(channel, () => resolve(true))).catch(() => resolve(false));
-      setTimeout(resolve, sessionAnswerMs, false).unref();
-    });
-    await answered(Promise.resolve(session.execute(sql`select 1`))); // after the LISTEN, on the same connection
-    await statements.send((db) => rows(db, sql`select pg_notify(${channel}, '')::text`));
-    if (await heard) return true;
-    // A pooler keeps the connection for others; with luck it is the one that listens.
-    await answered(Promise.resolve(session.execute(sql`unlisten *`)));
-    return false;
   }
 
   return {
