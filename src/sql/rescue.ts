@@ -35,6 +35,9 @@ export async function findDead(db: Executor, jobs: TableName): Promise<ClaimedId
   const dead = await rows(
     db,
     sql`
+with nothing as (  -- takes the table lock of a heartbeat: while a create index keeps those out, nobody looks dead
+  update ${jobs} as job set heartbeat_at = job.heartbeat_at where false
+)
 select job.id, job.locked_by as "lockedBy"
 from   ${jobs} as job
 where  ${isDead}

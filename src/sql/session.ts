@@ -19,6 +19,11 @@ select current_setting(${'default_transaction_isolation'}::text) as isolation,
   return { isolation: String(row?.['isolation']), readOnly: row?.['readOnly'] === 'on' };
 }
 
+/** Lets a transaction write whatever the default is. Its first statement; fails on a standby. */
+export async function allowWrites(tx: Executor): Promise<void> {
+  await rows(tx, sql`set transaction read write`);
+}
+
 /** The database's clock, in seconds since 1970. */
 export async function databaseTimeS(db: Executor): Promise<number> {
   const [row] = await rows(
