@@ -67,6 +67,7 @@ export function checkWorkerOptions<
     kinds: served,
     pollIntervalMs: wholeNumber('pollIntervalMs', pollIntervalMs, 10, 3_600_000),
     heartbeatMs,
+    leaseMs: rescueAfterMs,
     heartbeatLimitMs: Math.max(100, Math.round((rescueAfterMs - heartbeatMs) / 3)),
     graceMs: wholeNumber('graceMs', graceMs, 0, 3_600_000),
     log: checkLog(log),

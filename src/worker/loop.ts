@@ -21,6 +21,8 @@ interface LoopOptions {
   readonly queues: readonly string[];
   readonly kinds: readonly string[];
   readonly pollIntervalMs: number;
+  /** For how long a claim is sure to be ours without a heartbeat. */
+  readonly leaseMs: number;
   /** How many jobs each queue has room for; empty when there is none, or when the worker should not take more. */
   room(): ReadonlyMap<string, number>;
   /** Takes over claimed jobs, which are running under this worker's name now; resolves when all have begun. */
@@ -44,6 +46,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   const claims = createClaims(statements, events, { table, worker, kinds, orphaned });
   let orphans: string[] = [];
   let retryAt = 0;
+  let looked = false;
   let stopped = false;
 
   function orphaned(lockedBy: string): void {
@@ -72,11 +75,18 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     }
     const tookMs = performance.now() - began;
     batchSize.succeeded();
+    const costMs = looked ? tookMs : 0; // the first one also made the connection
+    looked = true;
     for (const [queue, wanted] of want) {
-      lanes.looked(queue, { wanted, tookMs, found: jobs.filter((job) => job.queue === queue).length });
+      const found = jobs.filter((job) => job.queue === queue).length;
+      lanes.looked(queue, { wanted, tookMs: costMs, found });
     }
     if (jobs.length === 0) return;
-    if (stopped) return [...new Set(jobs.map(({ lockedBy }) => lockedBy))].forEach(orphaned); // given back at the end
+    // Nobody runs them after a stop. And while a process stood still for so long, others may have begun them.
+    if (stopped || tookMs > options.leaseMs) {
+      for (const lockedBy of new Set(jobs.map((job) => job.lockedBy))) orphaned(lockedBy);
+      return;
+    }
     events.emit('claimed', { jobs: jobs.map(jobInfo), durationMs: tookMs });
     await options.take(jobs);
   }

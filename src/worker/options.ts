@@ -55,6 +55,8 @@ export interface Settings {
   readonly kinds: ReadonlyMap<string, ServedKind>;
   readonly pollIntervalMs: number;
   readonly heartbeatMs: number;
+  /** The shortest `rescueAfterMs` of the kinds served. */
+  readonly leaseMs: number;
   /** How long a heartbeat's statement may take, so that there is time for another before the jobs look dead. */
   readonly heartbeatLimitMs: number;
   readonly graceMs: number;

@@ -70,6 +70,7 @@ export function createParts(settings: Settings, name: string, events: Events): P
     queues: [...settings.slots.keys()],
     kinds: [...settings.kinds.keys()],
     pollIntervalMs,
+    leaseMs: settings.leaseMs,
     room() {
       backlog = finisher.size() > mostUnwritten;
       return backlog ? new Map() : slots.room();

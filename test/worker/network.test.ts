@@ -53,6 +53,31 @@ describe.each(['postgres.js', 'node-postgres'] as const)('on %s', (driver) => {
     await through.end();
   });
 
+  it('starts nothing of a claim that was answered when its jobs may be with others already', async () => {
+    const through = connectAgain[driver](database.url);
+    const claims: string[] = [];
+    const options = { db: through.db, rescueAfterMs: 1_000, slots: 1 };
+    const { add, seen, worker } = await startTask((_, job) => void claims.push(job.lockedBy), options);
+    await database.sql.begin(async (holder) => {
+      await holder`select pg_advisory_xact_lock(1)`;
+      await add(1);
+      const waits = () => database.sql`select 1 from pg_locks where locktype = 'advisory' and not granted`;
+      await until(async () => (await waits()).length, { what: 'the claim to be half-way' });
+      const began = performance.now();
+      await until(() => performance.now() - began > 1_100, { what: 'it to take longer than the limit' });
+    });
+    await until(() => seen.completed.length, { what: 'the run' });
+    // Given back by name, with its attempt, and claimed again in a moment.
+    expect(claims).toEqual([seen.completed[0]?.job.lockedBy]);
+    expect(seen.claimed).toEqual([
+      expect.objectContaining({ jobs: [expect.objectContaining({ attempt: 1 })] }),
+    ]);
+    expect(seen.claimed[0]?.durationMs).toBeLessThan(1_000);
+    expect(seen).toMatchObject({ rescued: [], lost: [] });
+    await worker.stop();
+    await through.end();
+  });
+
   it('two heartbeat intervals must go well before it rescues, after every break', async () => {
     const through = connectAgain[driver](proxy.url);
     const { seen, worker } = await startTask(() => undefined, { db: through.db, heartbeatMs: 400 });
