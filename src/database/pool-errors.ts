@@ -1,6 +1,7 @@
 /**
- * Keeps a killed backend from ending the process. node-postgres emits `error` on its pool (for an idle client) or on
- * the client (for one that is checked out), and Node throws where nobody listens. Other drivers need no help.
+ * Keeps a killed backend from ending the process, or the pool. node-postgres emits `error` on its pool (for an idle client)
+ * or on the client (for one that is checked out), and Node throws where nobody listens. Drizzle 0.45 never gives back a
+ * client that breaks in a transaction's `begin`. For postgres.js there is `lost-transactions.ts`.
  */
 import type { Executor } from './executor.js';
 
@@ -10,6 +11,9 @@ interface Emitter {
 }
 
 type Report = (error: unknown) => void;
+
+/** How long whoever has a client may take to give it back once it is broken. */
+const giveBackMs = 1_000;
 
 /** Pools that are listened to: one set of listeners each, however many workers share it. */
 const watched = new WeakMap<Emitter, { readonly reports: Set<Report>; unlisten(): void }>();
@@ -33,14 +37,18 @@ export function watchPool(db: Executor, report: Report): () => void {
 
 function listen(pool: Emitter) {
   const reports = new Set<Report>();
-  const clients = new Set<Emitter>();
+  const clients = new Map<Emitter, Report>();
   const onError = (error: unknown): void => {
     for (const report of reports) report(error);
   };
   const onAcquire = (client: unknown): void => {
     if (!isEmitter(client) || clients.has(client)) return;
-    clients.add(client);
-    client.on('error', onError);
+    const onClientError = (error: unknown): void => {
+      onError(error);
+      setTimeout(giveBack, giveBackMs, client, error).unref();
+    };
+    clients.set(client, onClientError);
+    client.on('error', onClientError);
   };
   const onRemove = (client: unknown): void => {
     // The listener stays on: a removed client may still emit an error while its socket closes.
@@ -55,11 +63,23 @@ function listen(pool: Emitter) {
       pool.off('error', onError);
       pool.off('acquire', onAcquire);
       pool.off('remove', onRemove);
-      for (const client of clients) client.off('error', onError);
+      for (const [client, onClientError] of clients) client.off('error', onClientError);
     },
   };
   watched.set(pool, watch);
   return watch;
+}
+
+/** Frees the place of a broken client in its pool, and lets who has it give it back later without an error. */
+function giveBack(client: Emitter & { release?: unknown }, error: unknown): void {
+  const { release } = client;
+  if (typeof release !== 'function') return;
+  client.release = () => {};
+  try {
+    release(error);
+  } catch {
+    // It was given back.
+  }
 }
 
 function isEmitter(value: unknown): value is Emitter {

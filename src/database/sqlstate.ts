@@ -19,9 +19,12 @@ export function isTableFault(error: unknown): boolean {
   return /^(?:42P01|42703|3F000)$/.test(sqlState(error) ?? '');
 }
 
-/** Whether it may pass by itself: no answer at all (08, no SQLSTATE), no resources (53), a server that stops or starts (57). */
+/**
+ * Whether it may pass by itself: no answer at all (08, no SQLSTATE), no resources (53), a server that stops or starts (57),
+ * a role (28) or database (3D) that a deploy has yet to make.
+ */
 export function isPassing(error: unknown): boolean {
-  return /^(?:08|53|57|$)/.test(sqlState(error) ?? '');
+  return /^(?:08|28|3D|53|57|$)/.test(sqlState(error) ?? '');
 }
 
 /**
@@ -32,4 +35,9 @@ export function isPassing(error: unknown): boolean {
  */
 export function isRowFault(error: unknown): boolean {
   return /^(?:21|22|23|54|P0)/.test(sqlState(error) ?? '');
+}
+
+/** Whether the server closes the connection with it: a shutdown, a killed backend, a limit of the session's. */
+export function endsSession(error: unknown): boolean {
+  return /^(?:57P01|57P02|57P05|25P03|25P04)$/.test(sqlState(error) ?? '');
 }

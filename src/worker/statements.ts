@@ -6,7 +6,7 @@
 import type { Database, Executor } from '../database/executor.js';
 import { isRowFault, isTableFault, sqlState } from '../database/sqlstate.js';
 import { withTimeLimit } from '../database/time-limit.js';
-import { sessionDefaults } from '../sql/session.js';
+import { allowWrites, type SessionDefaults, sessionDefaults } from '../sql/session.js';
 import { errorBrief } from '../words/error-text.js';
 import { QueueError } from '../words/errors.js';
 
@@ -49,9 +49,10 @@ export function createStatements(db: Database, limits: Limits): Statements {
     { limitMs = limits.statementMs, late }: SendOptions<T> = {},
   ): Promise<T> {
     try {
-      const transaction = await withTimeLimit(needsTransaction(), limitMs);
+      const { isolation, readOnly } = await withTimeLimit(defaults(), limitMs);
+      const wrapped = isolation !== 'read committed' || readOnly;
       const value = await withTimeLimit(
-        transaction ? inReadCommitted(db, statement) : statement(db),
+        wrapped ? inReadCommitted(db, readOnly, statement) : statement(db),
         limitMs,
         late,
       );
@@ -64,19 +65,17 @@ export function createStatements(db: Database, limits: Limits): Statements {
   }
 
   // Asked until it is answered once: a worker may start before its database does.
-  let wrapped: boolean | undefined;
-  async function needsTransaction(): Promise<boolean> {
-    if (wrapped === undefined) {
-      const { isolation, readOnly } = await sessionDefaults(db);
-      wrapped = isolation !== 'read committed' || readOnly;
-    }
-    return wrapped;
+  let known: SessionDefaults | undefined;
+  async function defaults(): Promise<SessionDefaults> {
+    known ??= await sessionDefaults(db);
+    return known;
   }
 
   /** The defaults can change while we run; a pool keeps connections from before and after. */
   function failed(error: unknown): void {
     const state = sqlState(error);
-    if (state === readOnlyTransaction || state === serializationFailure) wrapped = true;
+    if (known && state === readOnlyTransaction) known = { ...known, readOnly: true };
+    if (known && state === serializationFailure) known = { ...known, isolation: 'serializable' };
     if (!isRowFault(error)) unbrokenSince = undefined;
   }
 
@@ -99,9 +98,16 @@ function tableMismatch(cause: unknown): QueueError {
 }
 
 /** A bare claim under a serializable default fails most of the time, with 40001. */
-function inReadCommitted<T>(db: Database, statement: (db: Executor) => Promise<T>): Promise<T> {
-  return db.transaction((tx: Executor) => statement(tx), {
-    isolationLevel: 'read committed',
-    accessMode: 'read write',
-  });
+function inReadCommitted<T>(
+  db: Database,
+  readOnly: boolean,
+  statement: (db: Executor) => Promise<T>,
+): Promise<T> {
+  const run = async (tx: Executor): Promise<T> => {
+    // Not by the transaction's config: a standby refuses a `begin read write`, and drizzle-orm 0.45 never gives the
+    // connection of a refused `begin` back to node-postgres' pool.
+    if (readOnly) await allowWrites(tx);
+    return statement(tx);
+  };
+  return db.transaction(run, { isolationLevel: 'read committed' });
 }

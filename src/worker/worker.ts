@@ -1,6 +1,7 @@
 /** `createWorker`: the life of a worker, from its start to its stop. What it does meanwhile is in `parts.ts`. */
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { guardTransactions } from '../database/lost-transactions.js';
 import { watchPool } from '../database/pool-errors.js';
 import type { KindsOn } from '../registry/handlers.js';
 import type { JobTypes } from '../registry/registry.js';
@@ -61,6 +62,7 @@ function workerOf(settings: Settings): Worker {
   let stopped: Promise<void> | undefined;
   let claimed = Promise.resolve();
   let unwatchPool = (): void => {};
+  let unguardTransactions = (): void => {};
   const grace = createDeadline();
 
   // Both promises are there before the first event is emitted: listeners may call start() and stop() themselves.
@@ -76,6 +78,7 @@ function workerOf(settings: Settings): Worker {
     unwatchPool = watchPool(settings.db, (error) =>
       events.emit('error', { error, during: 'connection', retryInMs: null }),
     );
+    unguardTransactions = guardTransactions(settings.db);
     events.emit('started', { worker: name });
     claimed = parts.loop.run();
     void parts.upkeep.run();
@@ -104,6 +107,7 @@ function workerOf(settings: Settings): Worker {
     }
     grace.cancel();
     unwatchPool();
+    unguardTransactions();
   }
 
   async function run(): Promise<void> {

@@ -5,14 +5,15 @@ import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
 import { watchPool } from '../../src/database/pool-errors.js';
 import { useDatabase } from '../support/database.js';
+import { startTcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 
 const database = useDatabase();
 const ends: (() => Promise<unknown>)[] = [];
 
 /** A pool without any listener of ours: an error that nobody takes would fail the test file. */
-function watched() {
-  const pool = new pg.Pool({ connectionString: database.url, application_name: 'watched' });
+function watched(config: pg.PoolConfig = {}) {
+  const pool = new pg.Pool({ connectionString: database.url, application_name: 'watched', ...config });
   const errors: unknown[] = [];
   const unwatch = watchPool(drizzle({ client: pool }), (error) => errors.push(error));
   ends.push(async () => {
@@ -50,6 +51,37 @@ describe('a watched pool', () => {
     });
     await expect(broken).rejects.toThrow();
     await expect(pool.query('select 1 as one')).resolves.toMatchObject({ rows: [{ one: 1 }] });
+  });
+
+  it('gets back the client of a transaction whose begin was lost', async () => {
+    const proxy = await startTcpProxy(database.url);
+    const { pool } = watched({ connectionString: proxy.url, max: 1 });
+    await pool.query('select 1');
+    proxy.loseAnswers();
+    const transaction = drizzle({ client: pool }).transaction(async () => {});
+    const end = expect(transaction).rejects.toThrow();
+    const begun = () =>
+      database.sql`select from pg_stat_activity where application_name = 'watched' and query = 'begin'`;
+    await until(async () => (await begun()).length, { what: 'the begin' });
+    proxy.mend();
+    await end;
+
+    await expect(pool.query('select 1 as one')).resolves.toMatchObject({ rows: [{ one: 1 }] });
+    await proxy.end();
+  });
+
+  it('gets back the client that is lost during a long transaction, which may give it back as well', async () => {
+    const { pool } = watched({ max: 1 });
+    const db = drizzle({ client: pool });
+    const transaction = db.transaction(async (tx) => {
+      await tx.execute(sql`select 1`);
+      await kill();
+      // Only when the place of the lost client is free.
+      await pool.query('select 1');
+      await tx.execute(sql`select 'after the loss'`);
+    });
+
+    await expect(transaction).rejects.toThrow(/^Failed query/);
   });
 
   it('gives each client one listener, however often it is used', async () => {
