@@ -68,6 +68,9 @@ it('and each policy where row-level security hides its rows', async () => {
     'POLICY_MISSING update',
     'POLICY_MISSING delete',
   ]);
+  // One that only restricts lets nobody in.
+  await database.sql`create policy limits on jobs as restrictive for all to public using (true)`;
+  expect(await commands('worker')).toHaveLength(3);
   expect(await mend('worker')).toHaveLength(3);
   await database.sql`drop policy ${database.sql(`queue_delete_${role}`)} on jobs`;
   await database.sql`create policy everything on jobs for all to public using (true)`;
