@@ -105,7 +105,7 @@ export function useStage(settings: Settings = {}): () => Promise<Stage> {
     async function startWorker(config?: Partial<Config>): Promise<Worker> {
       const worker = processes.start<Message>(program, fullConfig(config));
       workers.push(worker);
-      await worker.message(({ event }) => event === 'started', 'its start');
+      await worker.message(({ event }) => event === 'started', 'its start', 30_000);
       return worker;
     }
 

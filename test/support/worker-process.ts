@@ -29,7 +29,7 @@ export type WorkerProcess<Message> = {
    * The first message that fits.
    * @throws Error with the process' output when it ends without one.
    */
-  message(fits: (message: Message) => boolean, what: string): Promise<Message>;
+  message(fits: (message: Message) => boolean, what: string, timeoutMs?: number): Promise<Message>;
 };
 
 /** Call it at the top of a test file. The message type is a promise of the fixture, as `config` is to it. */
@@ -86,8 +86,8 @@ function watch<Message>(child: ChildProcess): WorkerProcess<Message> {
     output: () => output,
     send: (message) => void child.send(message),
     kill: (signal) => void child.kill(signal),
-    async message(fits, what) {
-      const found = await until(() => messages.find(fits) ?? (exited && 'exited'), { what });
+    async message(fits, what, timeoutMs = 10_000) {
+      const found = await until(() => messages.find(fits) ?? (exited && 'exited'), { what, timeoutMs });
       if (found !== 'exited') return found as Message;
       throw new Error(`The process ended (${JSON.stringify(exited)}) before ${what}:\n${output}`);
     },
