@@ -13,7 +13,7 @@ import { type Alarm, createAlarm } from './alarm.js';
 import { createRetryPause } from './pause.js';
 
 /** How long a session may take to answer; one that takes longer counts as lost. */
-export const sessionAnswerMs = 2_000;
+const sessionAnswerMs = 2_000;
 /** After this long without its session, the worker counts on everybody having forgotten it. */
 const lackingMs = 60_000;
 
@@ -101,12 +101,13 @@ export function createSessionKeeper({ worker, group, open, use, lost }: SessionK
   };
 }
 
+/** An answer of the session, or `STATEMENT_TIMEOUT`. */
 export function answered<T>(promise: Promise<T>): Promise<T> {
   return withTimeLimit(promise, sessionAnswerMs);
 }
 
 /** Of the random part that a worker's name ends in. */
-export function keyOf(worker: string): number {
+function keyOf(worker: string): number {
   return Number.parseInt(worker.slice(-keyLength), 16);
 }
 
