@@ -68,12 +68,10 @@ export async function rescue(
   jobs: TableName,
   { among, notAfterS }: RescueRequest = {},
 ): Promise<RescuedJob[]> {
-  const inTime =
-    notAfterS === undefined ? sql`true` : sql`clock_timestamp() < to_timestamp(${notAfterS}::float8)`;
   return rescueWhere(
     db,
     jobs,
-    sql`${isDead} and ${inTime} and ${among === undefined ? sql`true` : isAmong(among)}`,
+    sql`${isDead} and ${isInTime(notAfterS)} and ${among === undefined ? sql`true` : isAmong(among)}`,
     sql`'rescued: no heartbeat for more than ' || job.timeout_s::text || ' s from ' || job.locked_by`,
   );
 }
@@ -82,6 +80,8 @@ export async function rescue(
 export interface EndedWorker extends WorkerClaims {
   /** The lock that its session held. */
   readonly lock: SessionLock;
+  /** As in {@link RescueRequest}: a restart may come between the look and this. */
+  readonly notAfterS?: number;
 }
 
 /**
@@ -91,18 +91,22 @@ export interface EndedWorker extends WorkerClaims {
 export async function rescueEnded(
   db: Executor,
   jobs: TableName,
-  { worker, newest, lock }: EndedWorker,
+  { worker, newest, lock, notAfterS }: EndedWorker,
 ): Promise<RescuedJob[]> {
   const isIts = (job: SQL): SQL =>
     sql`${job}.state = 'running' and split_part(${job}.locked_by, '/', 1) = ${worker}`;
   return rescueWhere(
     db,
     jobs,
-    sql`${isIts(sql`job`)} and job.heartbeat_at <= ${newest}::timestamptz
+    sql`${isInTime(notAfterS)} and ${isIts(sql`job`)} and job.heartbeat_at <= ${newest}::timestamptz
     and not exists (select from ${jobs} as other where ${isIts(sql`other`)} and other.heartbeat_at > ${newest}::timestamptz)
     and not exists (select from pg_catalog.pg_locks as lock where ${isOfGroup(lock.group)} and lock.objid::bigint = ${lock.key}::bigint)`,
     sql`'rescued: the process of ' || job.locked_by || ' ended'`,
   );
+}
+
+function isInTime(notAfterS: number | undefined): SQL {
+  return notAfterS === undefined ? sql`true` : sql`clock_timestamp() < to_timestamp(${notAfterS}::float8)`;
 }
 
 async function rescueWhere(db: Executor, jobs: TableName, condition: SQL, why: SQL): Promise<RescuedJob[]> {

@@ -34,6 +34,8 @@ export interface SessionsLook {
   readonly held: ReadonlySet<number>;
   /** Whether any job is running. */
   readonly running: boolean;
+  /** The database's clock at the look, in seconds since 1970. */
+  readonly atS: number;
 }
 
 /** One look at all of a group. */
@@ -45,15 +47,18 @@ export async function lookAtSessions(
   const result = await rows(
     session,
     sql`
-select null as key, exists (select from ${jobs} as job where job.state = 'running')::text as running
+select null as key,
+       exists (select from ${jobs} as job where job.state = 'running')::text as running,
+       (extract(epoch from clock_timestamp())::float8 * 1000::float8)::bigint::text as ms
 union all
-select lock.objid::text, null
+select lock.objid::text, null, null
 from   pg_catalog.pg_locks as lock
 where  ${isOfGroup(group)}`,
   );
   return {
     held: new Set(result.filter((row) => row['key'] != null).map((row) => numberOf(row['key']))),
     running: result.some((row) => row['running'] === 'true'),
+    atS: numberOf(result.find((row) => row['ms'] != null)?.['ms']) / 1_000,
   };
 }
 

@@ -19,6 +19,8 @@ const lookMs = { missing: 500, running: 1_000, idle: 2_000 };
 /** How long a lock must have been free, in at least so many looks. */
 const freeForMs = 2_000;
 const freeLooks = 4;
+/** After a look, its rescue may take so long: one that waits through a restart knows nothing of the time after it. */
+const actWithinS = 2;
 /** A worker without a session that gives signs of life for so long is left to the limit of its heartbeats. */
 const forgetAfterMs = 30_000;
 
@@ -57,7 +59,7 @@ export async function watchDeaths(
     return answered(claimsOfWorkers(session, table, endingOf(key)));
   }
 
-  async function suspect(key: number): Promise<void> {
+  async function suspect(key: number, atS: number): Promise<void> {
     const now = performance.now();
     const known = missing.get(key);
     if (!known) {
@@ -73,7 +75,11 @@ export async function watchDeaths(
     for (const worker of known.evidence.workers) {
       const rescued = rescuing()
         ? await statements.send((db) =>
-            rescueEnded(db, table, { ...worker, lock: { group: lock.group, key } }),
+            rescueEnded(db, table, {
+              ...worker,
+              lock: { group: lock.group, key },
+              notAfterS: atS + actWithinS,
+            }),
           )
         : [];
       for (const job of rescued) events.emit('rescued', job);
@@ -91,12 +97,12 @@ export async function watchDeaths(
   }
 
   while (!over()) {
-    const { held, running } = await answered(lookAtSessions(session, table, lock.group));
+    const { held, running, atS } = await answered(lookAtSessions(session, table, lock.group));
     for (const key of held) {
       if (key !== lock.key) seen.add(key);
       missing.delete(key);
     }
-    for (const key of seen) if (!held.has(key)) await suspect(key);
+    for (const key of seen) if (!held.has(key)) await suspect(key, atS);
     const pauseMs = running ? lookMs.running : lookMs.idle;
     // Many workers share the looking: together they look as often.
     await alarm.sleep(missing.size > 0 ? lookMs.missing : pauseMs * Math.max(1, held.size / 10));

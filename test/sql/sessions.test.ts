@@ -55,6 +55,7 @@ describe('a session', () => {
     const own = await database.sql.reserve();
     await own`select pg_advisory_lock((${String(lock.group)}::bigint << 32) | 7)`;
     expect(await lookAtSessions(other, table, lock.group)).toEqual({
+      atS: expect.any(Number),
       held: new Set([lock.key]),
       running: false,
     });
@@ -121,6 +122,15 @@ describe('the jobs of a worker whose session is gone', () => {
     session.end();
     await session.lost;
     await until(async () => (await rescueIts(since)).length, { what: 'the rescue' });
+  });
+
+  it('are left when the look at its session is too long ago', async () => {
+    await running(1, 5);
+    const session = await openSession();
+    const { atS } = await lookAtSessions(session, table, lock.group);
+    const ended = { worker, newest: await newest(), lock };
+    expect(await rescueEnded(database.db, table, { ...ended, notAfterS: atS })).toEqual([]);
+    expect(await rescueEnded(database.db, table, { ...ended, notAfterS: atS + 60 })).toHaveLength(1);
   });
 
   it('are left where somebody holds the row', async () => {
