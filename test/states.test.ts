@@ -5,13 +5,13 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { claim } from '../src/sql/claim.js';
 import { completeIn } from '../src/sql/complete.js';
-import { finish } from '../src/sql/finish.js';
 import { heartbeat } from '../src/sql/heartbeat.js';
 import { releaseClaims } from '../src/sql/release-claims.js';
 import { rescue } from '../src/sql/rescue.js';
 import type { Outcome } from '../src/words/outcome.js';
 import { type Destination, type Move, type MoveName, moves, states } from '../src/words/states.js';
 import { useDatabase } from './support/database.js';
+import { finish } from './support/finish.js';
 import { given, type RunningColumns, row, table, untilServerHasRunFor, verbatim } from './support/jobs.js';
 
 const database = useDatabase();

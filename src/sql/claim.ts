@@ -112,7 +112,8 @@ function next(jobs: TableName, { want, kinds, among, except }: Omit<ClaimRequest
   return sql`
 with want as (
   select want.queue, want.n
-  from   unnest(${textArray([...want.keys()])}, ${intArray([...want.values()])}) as want(queue, n)
+  -- Selects: the estimate is that of unknown lists, so a plan for all values is as good, and is kept.
+  from   unnest((select ${textArray([...want.keys()])}), (select ${intArray([...want.values()])})) as want(queue, n)
 ),
 next as materialized (  -- materialized: inlined into the update it could lock more rows than its limit
   select due.id
@@ -140,7 +141,7 @@ next as materialized (  -- materialized: inlined into the update it could lock m
       from   ${jobs} as job
       where  job.state = 'available' and job.queue = want.queue and job.priority = level.priority
         and  job.run_at <= now()
-        and  coalesce(job.kind = any(${textArray(kinds)}), false)  -- coalesce: statistics of rare kinds flip the plan
+        and  coalesce(job.kind = any((select ${textArray(kinds)})::text[]), false)  -- coalesce: statistics of rare kinds flip the plan
         ${among ? sql`and job.id = any(${idArray(among)})` : sql``}
         ${except && except.length > 0 ? sql`and job.id <> all(${idArray(except)})` : sql``}
       order  by job.run_at, job.id

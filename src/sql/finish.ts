@@ -1,38 +1,29 @@
 /**
- * The finishing moves of a worker (`complete`, `fail`, `discard`, `snooze`, `release`), many in one statement.
+ * The finishing moves of a worker that keep the row (`fail`, `discard`, `snooze`, `release`), many in one statement. The
+ * move that does not, `complete`, is in `complete-many.ts`.
  *
  * A run changes its row only while the row is running under that run's claim, so a late finish changes nothing.
  */
 import { sql } from 'drizzle-orm';
 import type { Executor } from '../database/executor.js';
 import { jsonb } from '../database/parameters.js';
-import { numberOf, rows, textOf } from '../database/rows.js';
+import { numberOf, type Row, rows, textOf } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 import { errorBrief, errorText } from '../words/error-text.js';
 import type { ClaimedId, Outcome } from '../words/outcome.js';
 import { usualBackoff } from './backoff.js';
 import { loggedErrors } from './errors-log.js';
+import { byClaim, type Finished, resultOf, whyNotMine } from './finished.js';
+
+/** How a run ended that leaves its row where it is. */
+export type KeepingOutcome = Exclude<Outcome, { readonly move: 'complete' }>;
 
 export interface Finish extends ClaimedId {
-  readonly outcome: Outcome;
+  readonly outcome: KeepingOutcome;
 }
 
 /**
- * - `done`: written; the row is deleted, or in `state` and due in `dueInMs`
- * - `busy`: another transaction holds the row at this moment: ask again
- * - `lost`: the row has another claim, or a person moved it; nothing was changed
- * - `gone`: there is no such row any more; nothing was changed
- * - `refused`: the row is ours, and Postgres changed nothing without an error: row-level security has no policy for the
- *   command, or a trigger of the app returned null
- */
-export interface Finished extends ClaimedId {
-  readonly result: 'done' | 'busy' | 'lost' | 'gone' | 'refused';
-  readonly state: string | null;
-  readonly dueInMs: number | null;
-}
-
-/**
- * Writes how runs ended and says of each whether it counted, in any order. Never waits for a row lock.
+ * Writes how runs ended and says of each whether it counted, in the order given. Never waits for a row lock.
  * One bad value fails the whole statement with an SQLSTATE that `isRowFault` knows: then send them one by one.
  */
 export async function finish(
@@ -76,11 +67,6 @@ ending as materialized (
   from   asked  -- a left join, for the planner's estimate: an inner one looks like one row, and moved would be a nested loop
   left   join mine using (id, locked_by)
 ),
-completed as (
-  delete from ${jobs} as job
-  where  job.id = any(array(select ending.id from ending where ending.move = 'complete'))
-  returning job.id
-),
 moved as (
   update ${jobs} as job
   set    state        = ending.state,
@@ -99,7 +85,7 @@ moved as (
          errors       = case when ending.brief is null then job.errors else ${loggedErrors(sql`ending.brief`)} end
   from   ending
   where  job.id = ending.id
-    and  job.id = any(array(select ending.id from ending where ending.move <> 'complete'))
+    and  job.id = any(array(select ending.id from ending))
   returning job.id, job.state,
             -- seconds, then the difference: Postgres before 17 cannot subtract from a run_at that is infinite
             (extract(epoch from job.run_at)::float8 - extract(epoch from clock_timestamp())::float8) * 1000::float8 as due_in_ms
@@ -108,32 +94,33 @@ select asked.id,
        asked.locked_by as "lockedBy",
        case
          when exists (select 1 from mine where mine.id = asked.id and mine.locked_by = asked.locked_by)
-           then case when completed.id is null and moved.id is null then 'refused' else 'done' end
-         when job.id is null                                                                           then 'gone'
-         when job.state = 'running' and job.locked_by = asked.locked_by                                then 'busy'
-         else 'lost'
+           then case when moved.id is null then 'refused' else 'done' end
+         else ${whyNotMine(sql`asked`)}
        end as result,
        moved.state,
        moved.due_in_ms as "dueInMs"
 from   asked
 left   join ${jobs} as job on job.id = asked.id and job.id = any(array(select asked.id from asked))
-left   join moved on moved.id = asked.id
-left   join completed on completed.id = asked.id`,
+left   join moved on moved.id = asked.id`,
   );
-  return result.map((row) => {
-    const result = resultOf(textOf(row['result']));
-    const answer = { id: numberOf(row['id']), lockedBy: textOf(row['lockedBy']), result };
-    // A job that this run had lost may have moved by the end of another of its runs in the same batch.
-    if (result !== 'done' || row['state'] == null) return { ...answer, state: null, dueInMs: null };
-    return { ...answer, state: textOf(row['state']), dueInMs: numberOf(row['dueInMs']) };
+  const answerOf = byClaim(result.map(finishedOf));
+  return finishes.map(({ id, lockedBy }) => {
+    // Every claim that was asked is answered; one that is not would be asked again.
+    return answerOf({ id, lockedBy }) ?? { id, lockedBy, result: 'busy', state: null, dueInMs: null };
   });
+}
+
+function finishedOf(row: Row): Finished {
+  const result = resultOf(textOf(row['result']));
+  const answer = { id: numberOf(row['id']), lockedBy: textOf(row['lockedBy']), result };
+  // A job that this run had lost may have moved by the end of another of its runs in the same batch.
+  if (result !== 'done' || row['state'] == null) return { ...answer, state: null, dueInMs: null };
+  return { ...answer, state: textOf(row['state']), dueInMs: numberOf(row['dueInMs']) };
 }
 
 function asRow({ id, lockedBy, outcome }: Finish) {
   const row = { id, locked_by: lockedBy, move: outcome.move };
   switch (outcome.move) {
-    case 'complete':
-      return row;
     case 'fail':
       return { ...row, delay_ms: outcome.delayMs, ...recorded(outcome.error) };
     case 'discard':
@@ -151,8 +138,4 @@ function asRow({ id, lockedBy, outcome }: Finish) {
 
 function recorded(error: unknown) {
   return { error: errorText(error), brief: errorBrief(error) };
-}
-
-function resultOf(text: string): Finished['result'] {
-  return text === 'done' || text === 'busy' || text === 'gone' || text === 'refused' ? text : 'lost';
 }

@@ -1,11 +1,14 @@
 /**
  * Writes how runs ended: batched as they come, one statement in flight, kept in memory while the database is away.
  */
+import type { Executor } from '../database/executor.js';
 import { isRowFault } from '../database/sqlstate.js';
 import type { TableName } from '../database/table-name.js';
-import { type Finish, type Finished, finish } from '../sql/finish.js';
+import { completeMany } from '../sql/complete-many.js';
+import { type Finish, finish } from '../sql/finish.js';
+import type { Finished } from '../sql/finished.js';
 import { QueueError } from '../words/errors.js';
-import type { Outcome } from '../words/outcome.js';
+import type { ClaimedId, Outcome } from '../words/outcome.js';
 import { createAlarm } from './alarm.js';
 import { createBatchSize } from './batch-size.js';
 import type { Events } from './events.js';
@@ -31,7 +34,8 @@ export interface Finisher {
 }
 
 /** An end that is not written yet. */
-interface Pending extends Finish {
+interface Pending extends ClaimedId {
+  readonly outcome: Outcome;
   readonly run: EndedRun;
   /** It was sent, and the answer was lost: it may have been written. */
   readonly sent: boolean;
@@ -92,8 +96,17 @@ export function createFinisher(
   }
 
   async function write(batch: readonly Pending[]): Promise<void> {
+    await writeWith(completeMany, batch.filter(isComplete));
+    await writeWith(finish, batch.filter(isKeeping));
+  }
+
+  async function writeWith<One extends Pending>(
+    statement: (db: Executor, jobs: TableName, batch: readonly One[]) => Promise<readonly Finished[]>,
+    batch: readonly One[],
+  ): Promise<void> {
+    if (batch.length === 0) return;
     try {
-      const answers = await statements.send((db) => finish(db, table, batch));
+      const answers = await statements.send((db) => statement(db, table, batch));
       retryPause.reset();
       batchSize.succeeded();
       settle(batch, answers);
@@ -104,8 +117,8 @@ export function createFinisher(
       else {
         // One bad end may fail itself, never its batch: the halves without it go through.
         const middle = Math.ceil(batch.length / 2);
-        await write(batch.slice(0, middle));
-        await write(batch.slice(middle));
+        await writeWith(statement, batch.slice(0, middle));
+        await writeWith(statement, batch.slice(middle));
       }
     }
   }
@@ -127,10 +140,9 @@ export function createFinisher(
   }
 
   function settle(batch: readonly Pending[], answers: readonly Finished[]): void {
-    const byClaim = new Map(answers.map((answer) => [`${answer.id} ${answer.lockedBy}`, answer]));
     const held: Pending[] = [];
-    for (const one of batch) {
-      const answer = byClaim.get(`${one.id} ${one.lockedBy}`);
+    for (const [at, one] of batch.entries()) {
+      const answer = answers[at];
       if (answer === undefined || answer.result === 'busy') held.push(one);
       else if (answer.result === 'refused') refuse(one, changeRefused(one));
       else {
@@ -166,6 +178,14 @@ export function createFinisher(
       return pending.length + busy.length + inFlight;
     },
   };
+}
+
+function isComplete(one: Pending): boolean {
+  return one.outcome.move === 'complete';
+}
+
+function isKeeping(one: Pending): one is Pending & Finish {
+  return !isComplete(one);
 }
 
 function changeRefused({ id, outcome }: Pending): QueueError {

@@ -1,6 +1,6 @@
 /** Which event the end of a run is, once the database has said what became of it. */
 import type { ClaimedJob } from '../sql/claim.js';
-import type { Finished } from '../sql/finish.js';
+import type { Finished } from '../sql/finished.js';
 import { QueueError } from '../words/errors.js';
 import type { Outcome } from '../words/outcome.js';
 import type { Events, JobInfo } from './events.js';

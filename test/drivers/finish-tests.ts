@@ -1,8 +1,8 @@
 /** What every way to finish answers, and the row that it leaves. */
 import { sql } from 'drizzle-orm';
 import { expect, it } from 'vitest';
-import { finish } from '../../src/sql/finish.js';
 import type { Outcome } from '../../src/words/outcome.js';
+import { finish } from '../support/finish.js';
 import { byClaim, table } from './app.js';
 import { claimGreet, greet } from './jobs.js';
 import type { UsedDriver } from './stage.js';

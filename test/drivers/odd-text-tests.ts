@@ -2,9 +2,9 @@
 import { sql } from 'drizzle-orm';
 import { expect, it } from 'vitest';
 import { claim } from '../../src/sql/claim.js';
-import { finish } from '../../src/sql/finish.js';
 import { heartbeat } from '../../src/sql/heartbeat.js';
 import { releaseClaims } from '../../src/sql/release-claims.js';
+import { finish } from '../support/finish.js';
 import { byClaim, oddQueue, oddTexts, table } from './app.js';
 import type { UsedDriver } from './stage.js';
 

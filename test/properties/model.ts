@@ -3,9 +3,10 @@
  * the words of the design, not from the SQL.
  */
 import type { ClaimRequest } from '../../src/sql/claim.js';
-import type { Finish, Finished } from '../../src/sql/finish.js';
+import type { Finished } from '../../src/sql/finished.js';
 import type { ClaimedId, Outcome } from '../../src/words/outcome.js';
 import type { State } from '../../src/words/states.js';
+import type { Finish } from '../support/finish.js';
 
 /** A day of the past, the earlier the more urgent; or never, as long as nobody lets time pass. */
 export type RunAt = 1 | 2 | 3 | 'now' | 'later';

@@ -10,12 +10,12 @@ import { job } from '../../src/registry/job.js';
 import { defineJobs } from '../../src/registry/registry.js';
 import { claim } from '../../src/sql/claim.js';
 import { completeIn } from '../../src/sql/complete.js';
-import { finish } from '../../src/sql/finish.js';
 import { heartbeat } from '../../src/sql/heartbeat.js';
 import { releaseClaims } from '../../src/sql/release-claims.js';
 import { findDead, rescue } from '../../src/sql/rescue.js';
 import { databaseTimeS, sessionDefaults } from '../../src/sql/session.js';
 import type { Outcome } from '../../src/words/outcome.js';
+import { finish } from '../support/finish.js';
 import { given, type RunningColumns, row } from '../support/jobs.js';
 import type { Actor, Roles } from './stage.js';
 

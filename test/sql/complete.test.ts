@@ -1,9 +1,9 @@
 /** The `complete` move inside a handler's own transaction. */
 import { beforeEach, expect, it } from 'vitest';
 import { completeIn } from '../../src/sql/complete.js';
-import { finish } from '../../src/sql/finish.js';
 import { heartbeat } from '../../src/sql/heartbeat.js';
 import { useDatabase } from '../support/database.js';
+import { finish } from '../support/finish.js';
 import { given, row, table, verbatim } from '../support/jobs.js';
 
 const database = useDatabase();

@@ -1,10 +1,11 @@
 /** The finishing moves of a worker: what each writes, and what it answers. */
 import { beforeEach, describe, expect, it } from 'vitest';
 import { isRowFault, sqlState } from '../../src/database/sqlstate.js';
-import { type Finish, type Finished, finish } from '../../src/sql/finish.js';
+import type { Finished } from '../../src/sql/finished.js';
 import { errorBriefLimit, errorsKept, errorTextLimit } from '../../src/words/error-text.js';
 import type { Outcome } from '../../src/words/outcome.js';
 import { useDatabase } from '../support/database.js';
+import { type Finish, finish } from '../support/finish.js';
 import { fill, given, row, table, verbatim, whileHeld } from '../support/jobs.js';
 
 const database = useDatabase();
@@ -239,7 +240,7 @@ describe('rows that came by plain SQL', () => {
 });
 
 describe('a batch', () => {
-  it('makes every move in one statement', async () => {
+  it('makes every move', async () => {
     const ids = await fill(database.sql).running(6);
     const outcomes: Outcome[] = [
       { move: 'complete' },
@@ -311,7 +312,7 @@ describe('a batch', () => {
     const before = await verbatim(database.sql, good);
 
     const error = await finish(database.db, table, [
-      { id: good, lockedBy, outcome: { move: 'complete' } },
+      { id: good, lockedBy, outcome: { move: 'release', started: true } },
       { id: wrong, lockedBy, outcome },
     ]).catch((thrown: unknown) => thrown);
 

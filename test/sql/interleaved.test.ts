@@ -5,11 +5,11 @@
 import { sql as raw } from 'drizzle-orm';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { claim } from '../../src/sql/claim.js';
-import { finish } from '../../src/sql/finish.js';
 import { heartbeat } from '../../src/sql/heartbeat.js';
 import { releaseClaims } from '../../src/sql/release-claims.js';
 import { rescue } from '../../src/sql/rescue.js';
 import { useDatabase } from '../support/database.js';
+import { finish } from '../support/finish.js';
 import { given, row, table, untilServerHasRunFor, verbatim } from '../support/jobs.js';
 import { until } from '../support/until.js';
 

@@ -3,10 +3,10 @@
  */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ClaimedJob, claim } from '../../src/sql/claim.js';
-import { finish } from '../../src/sql/finish.js';
 import { rescue } from '../../src/sql/rescue.js';
 import { withClients } from '../support/clients.js';
 import { useDatabase } from '../support/database.js';
+import { finish } from '../support/finish.js';
 import { fill, table, untilServerHasRunFor } from '../support/jobs.js';
 
 const database = useDatabase();

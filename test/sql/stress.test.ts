@@ -8,11 +8,12 @@ import { beforeAll, expect, it } from 'vitest';
 import type { Executor } from '../../src/database/executor.js';
 import { sqlState } from '../../src/database/sqlstate.js';
 import { claim } from '../../src/sql/claim.js';
-import { type Finish, type Finished, finish } from '../../src/sql/finish.js';
+import type { Finished } from '../../src/sql/finished.js';
 import { heartbeat } from '../../src/sql/heartbeat.js';
 import { rescue } from '../../src/sql/rescue.js';
 import { withClients } from '../support/clients.js';
 import { useDatabase } from '../support/database.js';
+import { type Finish, finish } from '../support/finish.js';
 import { fill, table, untilServerHasRunFor } from '../support/jobs.js';
 
 const database = useDatabase();

@@ -1,0 +1,38 @@
+/** What a finish answers: whether it counted, and else why not. */
+import { type SQL, sql } from 'drizzle-orm';
+import type { ClaimedId } from '../words/outcome.js';
+
+/**
+ * - `done`: written; the row is deleted, or in `state` and due in `dueInMs`
+ * - `busy`: another transaction holds the row at this moment: ask again
+ * - `lost`: the row has another claim, or a person moved it; nothing was changed
+ * - `gone`: there is no such row any more; nothing was changed
+ * - `refused`: the row is ours, and Postgres changed nothing without an error: row-level security has no policy for the
+ *   command, or a trigger of the app returned null
+ */
+export interface Finished extends ClaimedId {
+  readonly result: 'done' | 'busy' | 'lost' | 'gone' | 'refused';
+  readonly state: string | null;
+  readonly dueInMs: number | null;
+}
+
+/** Of a claim that was not locked: what its row, left-joined as `job`, says about that. */
+export function whyNotMine(asked: SQL): SQL {
+  return sql`case
+           when job.id is null                                             then 'gone'
+           when job.state = 'running' and job.locked_by = ${asked}.locked_by then 'busy'
+           else 'lost'
+         end`;
+}
+
+export function resultOf(text: string): Finished['result'] {
+  return text === 'done' || text === 'busy' || text === 'gone' || text === 'refused' ? text : 'lost';
+}
+
+/** The answers by claim, for a lookup with the claim. */
+export function byClaim<Answer extends ClaimedId>(
+  answers: readonly Answer[],
+): (claim: ClaimedId) => Answer | undefined {
+  const found = new Map(answers.map((answer) => [`${answer.id} ${answer.lockedBy}`, answer]));
+  return ({ id, lockedBy }) => (found.size === 0 ? undefined : found.get(`${id} ${lockedBy}`));
+}
