@@ -3,7 +3,7 @@
  * lives. Found through Drizzle's `$client`, with the pool's own options. PGlite and HTTP drivers have none.
  */
 import type { SQL } from 'drizzle-orm';
-import { PgDialect } from 'drizzle-orm/pg-core';
+import { clientOf, isPgPool, isPostgresJs, type PgPool, type PostgresJs, queryOf } from './client.js';
 import type { Executor } from './executor.js';
 import type { Row } from './rows.js';
 
@@ -19,32 +19,10 @@ export interface Session extends Pick<Executor, 'execute'> {
 
 /** How a session is opened on the database's driver; undefined where it has none. */
 export function sessionOpener(db: Executor): (() => Promise<Session>) | undefined {
-  const client: unknown = '$client' in db ? db.$client : undefined;
+  const client = clientOf(db);
   if (isPgPool(client)) return () => openPg(client);
   if (isPostgresJs(client)) return () => openPostgresJs(client);
   return undefined;
-}
-
-const dialect = new PgDialect();
-
-// What is used of node-postgres' Pool and Client.
-interface PgPool {
-  readonly Client: new (options: unknown) => PgClient;
-  readonly options: object;
-}
-interface PgClient {
-  readonly processID?: number;
-  connect(): Promise<unknown>;
-  query(text: string, values?: readonly unknown[]): Promise<{ rows: readonly Row[] }>;
-  on(event: 'error' | 'end', listener: () => void): unknown;
-  end(): Promise<void>;
-}
-
-function isPgPool(client: unknown): client is PgPool {
-  if (typeof client !== 'object' || client === null) return false;
-  return (
-    'Client' in client && typeof client.Client === 'function' && 'options' in client && 'totalCount' in client
-  );
 }
 
 async function openPg(pool: PgPool): Promise<Session> {
@@ -62,26 +40,13 @@ async function openPg(pool: PgPool): Promise<Session> {
   }
   return {
     async execute(query) {
-      const { sql, params } = dialect.sqlToQuery(query);
-      return (await client.query(sql, params)).rows;
+      const { text, values } = queryOf(query);
+      return (await client.query(text, values)).rows;
     },
     pid: client.processID,
     lost,
     end,
   };
-}
-
-// What is used of postgres.js.
-interface PostgresJs {
-  readonly options: object;
-  unsafe(text: string, parameters: readonly unknown[], options: object): PromiseLike<PostgresJsRows>;
-  end(options: { timeout: number }): Promise<void>;
-}
-
-type PostgresJsRows = readonly Row[] & { readonly state?: { readonly pid?: number } };
-
-function isPostgresJs(client: unknown): client is PostgresJs {
-  return typeof client === 'function' && 'options' in client && 'unsafe' in client && 'reserve' in client;
 }
 
 /**
@@ -110,7 +75,7 @@ async function openPostgresJs(pool: PostgresJs): Promise<Session> {
     },
   });
   const end = (): void => void client.end({ timeout: 0 }).catch(() => {});
-  async function run(text: string, parameters: readonly unknown[]): Promise<PostgresJsRows> {
+  async function run(text: string, parameters: readonly unknown[]): ReturnType<PostgresJs['unsafe']> {
     if (gone) throw new Error('The session is gone.');
     return client.unsafe(text, parameters, { prepare: false });
   }
@@ -123,8 +88,8 @@ async function openPostgresJs(pool: PostgresJs): Promise<Session> {
   }
   return {
     execute(query) {
-      const { sql, params } = dialect.sqlToQuery(query);
-      return run(sql, params);
+      const { text, values } = queryOf(query);
+      return run(text, values);
     },
     pid,
     lost,

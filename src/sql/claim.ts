@@ -6,6 +6,7 @@
  * The SQL is ASCII, comments too: Postgres refuses text that the database's encoding does not have.
  */
 import { type SQL, sql } from 'drizzle-orm';
+import { queryOf } from '../database/client.js';
 import type { Executor } from '../database/executor.js';
 import { idArray, intArray, textArray } from '../database/parameters.js';
 import { numberOf, type Row, rows, textOf } from '../database/rows.js';
@@ -42,6 +43,8 @@ export interface Claimed {
   readonly jobs: readonly ClaimedJob[];
   /** Ids of due jobs that Postgres did not let become running and gave no error for: a trigger returned null. */
   readonly refused: readonly number[];
+  /** The size of the table; undefined where there was no job. */
+  readonly tableBytes: number | undefined;
 }
 
 /**
@@ -54,7 +57,9 @@ export interface Claimed {
 export async function claim(db: Executor, jobs: TableName, request: ClaimRequest): Promise<Claimed> {
   const answer = await rows(db, claimStatement(jobs, request));
   const isRefused = (row: Row): boolean => row['queue'] == null;
+  const [first] = answer;
   return {
+    tableBytes: first?.['bytes'] == null ? undefined : numberOf(first['bytes']),
     refused: answer.filter(isRefused).map((row) => numberOf(row['id'])),
     jobs: answer
       .filter((row) => !isRefused(row))
@@ -102,7 +107,8 @@ answer as (
   where  coalesce(next.id not in (select claimed.id from claimed), false)  -- coalesce: one hash table, not a join
 )
 -- "maxAttempts", and payload as text: a client may rename columns, and keys in json as well (postgres.js has transforms)
-select answer.id, answer.queue, answer.kind, answer.payload::text, answer.attempts, answer.max_attempts as "maxAttempts"
+select answer.id, answer.queue, answer.kind, answer.payload::text, answer.attempts, answer.max_attempts as "maxAttempts",
+       (select pg_catalog.pg_relation_size(${queryOf(jobs).text}::text::regclass)) as bytes  -- a select: once, not for each row
 from   answer  -- the update does not keep the order
 order  by pg_catalog.array_position(${queues}, answer.queue), answer.priority desc, answer.run_at, answer.id`;
 }

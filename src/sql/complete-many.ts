@@ -4,8 +4,8 @@ import type { Executor } from '../database/executor.js';
 import { idArray, textArray } from '../database/parameters.js';
 import { numberOf, rows, textOf } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
-import type { ClaimedId } from '../words/outcome.js';
-import { byClaim, type Finished, resultOf, whyNotMine } from './finished.js';
+import { byClaim, type ClaimedId } from '../words/outcome.js';
+import { type Finished, resultOf, whyNotMine } from './finished.js';
 
 /**
  * Deletes the jobs that still have their claim, and says of each how that went, in the order given. Never waits for a row

@@ -10,10 +10,10 @@ import { jsonb } from '../database/parameters.js';
 import { numberOf, type Row, rows, textOf } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 import { errorBrief, errorText } from '../words/error-text.js';
-import type { ClaimedId, Outcome } from '../words/outcome.js';
+import { byClaim, type ClaimedId, type Outcome } from '../words/outcome.js';
 import { usualBackoff } from './backoff.js';
 import { loggedErrors } from './errors-log.js';
-import { byClaim, type Finished, resultOf, whyNotMine } from './finished.js';
+import { type Finished, resultOf, whyNotMine } from './finished.js';
 
 /** How a run ended that leaves its row where it is. */
 export type KeepingOutcome = Exclude<Outcome, { readonly move: 'complete' }>;

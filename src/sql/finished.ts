@@ -28,11 +28,3 @@ export function whyNotMine(asked: SQL): SQL {
 export function resultOf(text: string): Finished['result'] {
   return text === 'done' || text === 'busy' || text === 'gone' || text === 'refused' ? text : 'lost';
 }
-
-/** The answers by claim, for a lookup with the claim. */
-export function byClaim<Answer extends ClaimedId>(
-  answers: readonly Answer[],
-): (claim: ClaimedId) => Answer | undefined {
-  const found = new Map(answers.map((answer) => [`${answer.id} ${answer.lockedBy}`, answer]));
-  return ({ id, lockedBy }) => (found.size === 0 ? undefined : found.get(`${id} ${lockedBy}`));
-}

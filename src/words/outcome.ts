@@ -19,3 +19,11 @@ export interface ClaimedId {
   readonly id: number;
   readonly lockedBy: string;
 }
+
+/** The answers by claim, for a lookup with the claim. */
+export function byClaim<Answer extends ClaimedId>(
+  answers: readonly Answer[],
+): (claim: ClaimedId) => Answer | undefined {
+  const found = new Map(answers.map((answer) => [`${answer.id} ${answer.lockedBy}`, answer]));
+  return ({ id, lockedBy }) => (found.size === 0 ? undefined : found.get(`${id} ${lockedBy}`));
+}

@@ -43,6 +43,7 @@ export function createClaims(
         late: () => orphaned(lockedBy),
       });
       refuse(claimed.refused);
+      if (claimed.tableBytes !== undefined) statements.tableHas(claimed.tableBytes);
       return claimed.jobs;
     } catch (error) {
       if (!isRowFault(error)) orphaned(lockedBy); // Postgres rolled back what it refused

@@ -112,7 +112,9 @@ export function createEvents(): Events {
   }
 
   function emit<Name extends keyof WorkerEvents>(name: Name, event: WorkerEvents[Name]): void {
-    for (const listener of [...of(name)]) {
+    const heard = listeners[name];
+    if (!heard || heard.size === 0) return;
+    for (const listener of [...heard]) {
       const failed = (error: unknown): void => {
         // A fault in a listener is told once, and never to the listeners of errors about itself.
         if (name !== 'error') emit('error', { error, during: 'listener', retryInMs: null });

@@ -26,12 +26,24 @@ export interface Run {
   abort(reason: QueueError, outcome: Outcome): void;
   /** Ends the run from outside and aborts the signal. Without an outcome nothing will be written. */
   end(reason: QueueError, outcome?: Outcome): void;
-  /** The outcome, once the run is over; undefined for a run that was lost. Never rejects. */
-  readonly over: Promise<Outcome | undefined>;
+  /** Resolves when the run is over. */
+  over(): Promise<void>;
 }
 
-export function execute(job: ClaimedJob, kind: ServedKind, table: TableName, onFault: OnFault): Run {
-  const controller = new AbortController();
+/** What a run is given besides its job. */
+interface Surroundings {
+  readonly kind: ServedKind;
+  readonly table: TableName;
+  readonly onFault: OnFault;
+  /** Called once, when the run is over; without an outcome for a run that was lost. */
+  readonly onOver: (run: Run, outcome: Outcome | undefined) => void;
+}
+
+/** Starts the handler in this tick; what it does at once is not over before the next. */
+export function execute(job: ClaimedJob, { kind, table, onFault, onOver }: Surroundings): Run {
+  // Made when somebody looks at it: for a short job it costs more than everything else here.
+  let controller: AbortController | undefined;
+  let abortedFor: QueueError | undefined;
   const startedAt = performance.now();
   /** Calls of `complete(tx)` that are under way; and whether one has deleted the row, in a transaction we do not see. */
   let completes = 0;
@@ -42,27 +54,39 @@ export function execute(job: ClaimedJob, kind: ServedKind, table: TableName, onF
   let whenAborted: Outcome | undefined;
   let ended = false;
   let durationMs = 0;
-  let settle: (outcome: Outcome | undefined) => void;
-  const over = new Promise<Outcome | undefined>((resolve) => {
-    settle = resolve;
-  });
+  let whenOver: (() => void)[] = [];
+
+  function signal(): AbortSignal {
+    if (!controller) {
+      controller = new AbortController();
+      if (abortedFor) controller.abort(abortedFor);
+    }
+    return controller.signal;
+  }
+
+  function abortFor(reason: QueueError): void {
+    abortedFor ??= reason;
+    controller?.abort(reason);
+  }
 
   function finishWith(outcome: Outcome | undefined): void {
     if (ended) return;
     ended = true;
     durationMs = performance.now() - startedAt;
     clearTimeout(timer);
-    settle(outcome);
+    onOver(run, outcome);
+    for (const resolve of whenOver) resolve();
+    whenOver = [];
   }
 
   function end(reason: QueueError, outcome?: Outcome): void {
     finishWith(outcome && (recorded ?? outcome)); // what the handler has said counts, though it did not return
-    controller.abort(reason);
+    abortFor(reason);
   }
 
   function abort(reason: QueueError, outcome: Outcome): void {
     whenAborted = outcome;
-    controller.abort(reason);
+    abortFor(reason);
   }
 
   function completing(): boolean {
@@ -122,7 +146,9 @@ export function execute(job: ClaimedJob, kind: ServedKind, table: TableName, onF
     attempt: job.attempt,
     maxAttempts: job.maxAttempts,
     lockedBy: job.lockedBy,
-    signal: controller.signal,
+    get signal() {
+      return signal();
+    },
     snooze(when) {
       record({ move: 'snooze', when: whenOf(when) });
       return settled;
@@ -137,25 +163,11 @@ export function execute(job: ClaimedJob, kind: ServedKind, table: TableName, onF
     },
   };
 
-  // The handler starts in this tick; an async function turns what it throws at once into a rejection.
-  const handled = (async () => kind.handler(job.payload, context))();
-  handled.then(
-    () =>
-      finishWith(
-        recorded ?? (completing() ? failed(rolledBack(job), job, kind, onFault) : { move: 'complete' }),
-      ),
-    (error: unknown) => {
-      if (recorded && !ended && !controller.signal.aborted) onFault(error, 'handler');
-      const stopped = isDiscard(error) ? undefined : whenAborted;
-      finishWith(recorded ?? stopped ?? failed(error, job, kind, onFault));
-    },
-  );
-
-  return {
+  const run: Run = {
     job,
     abort,
     end,
-    over,
+    over: () => (ended ? Promise.resolve() : new Promise((resolve) => whenOver.push(resolve))),
     get durationMs() {
       return durationMs;
     },
@@ -163,6 +175,28 @@ export function execute(job: ClaimedJob, kind: ServedKind, table: TableName, onF
       return completing();
     },
   };
+  handled(kind, job, context).then(
+    () =>
+      finishWith(
+        recorded ?? (completing() ? failed(rolledBack(job), job, kind, onFault) : { move: 'complete' }),
+      ),
+    (error: unknown) => {
+      if (recorded && !ended && !abortedFor) onFault(error, 'handler');
+      const stopped = isDiscard(error) ? undefined : whenAborted;
+      finishWith(recorded ?? stopped ?? failed(error, job, kind, onFault));
+    },
+  );
+
+  return run;
+}
+
+/** What the handler answers, as a promise, also where it throws at once. */
+function handled({ handler }: ServedKind, { payload }: ClaimedJob, context: JobContext<string, unknown>) {
+  try {
+    return Promise.resolve(handler(payload, context));
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 function notOurs({ id }: ClaimedJob): QueueError {

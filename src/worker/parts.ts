@@ -12,7 +12,7 @@ import { sessionOpener } from '../database/session.js';
 import { tableKey } from '../database/table-name.js';
 import type { ClaimedJob } from '../sql/claim.js';
 import { QueueError } from '../words/errors.js';
-import type { ClaimedId } from '../words/outcome.js';
+import type { Outcome } from '../words/outcome.js';
 import { beginInTurns } from './begin.js';
 import { watchDeaths } from './deaths.js';
 import type { Events } from './events.js';
@@ -47,17 +47,15 @@ export function createParts(settings: Settings, name: string, events: Events): P
   });
   const slots = createSlots(settings.slots);
   const running = new Set<Run>();
-  /** Claims whose end is not written yet, those that have not begun included. */
-  const held = new Map<string, ClaimedJob>();
-  /** Runs of these, from their begin on. */
-  const runs = new Map<string, Run>();
+  /** Jobs whose end is not written yet, each with its run from its begin on. By object: the same job may be here twice. */
+  const held = new Map<ClaimedJob, Run | undefined>();
   /** Ends that wait to be written, beyond which no more jobs are claimed. */
   const mostUnwritten = Math.max(2_000, slots.total);
   let backlog = false;
   let stopped = false;
 
   const finisher = createFinisher(statements, table, events, (run) => {
-    forget(run.job);
+    held.delete(run.job);
     if (backlog && finisher.size() <= mostUnwritten) {
       backlog = false;
       claiming.wake();
@@ -87,7 +85,7 @@ export function createParts(settings: Settings, name: string, events: Events): P
 
   const heartbeatLimitMs = Math.min(statementMs, settings.heartbeatLimitMs);
   const upkeep = createUpkeep(statements, table, heartbeatMs, heartbeatLimitMs, events, {
-    claims: () => [...held.values()],
+    claims: () => [...held.keys()],
     lacking: () => session.lacking(),
     lost,
   });
@@ -97,13 +95,14 @@ export function createParts(settings: Settings, name: string, events: Events): P
     open: sessionOpener(settings.db),
     use: (opened, lock, life) =>
       watchDeaths(opened, lock, { statements, table, events, ...life, rescuing: () => !stopped }),
+    direct: () => statements.useNames(),
     lost: () => upkeep.hurry(),
   });
   const schemaCheck = createSchemaCheck(statements, settings.jobs, events);
 
   function take(jobs: readonly ClaimedJob[]): Promise<void> {
     for (const job of jobs) {
-      held.set(keyOf(job), job);
+      held.set(job, undefined);
       slots.take(job.queue);
     }
     return beginInTurns(jobs, begin);
@@ -111,7 +110,7 @@ export function createParts(settings: Settings, name: string, events: Events): P
 
   function begin(job: ClaimedJob): void {
     const kind = settings.kinds.get(job.kind);
-    if (!held.has(keyOf(job)))
+    if (!held.has(job))
       slots.free(job.queue); // lost before its turn came
     else if (stopped || !kind) {
       slots.free(job.queue);
@@ -120,43 +119,37 @@ export function createParts(settings: Settings, name: string, events: Events): P
   }
 
   function runJob(job: ClaimedJob, kind: ServedKind): void {
-    const run = execute(job, kind, table, (error, during) =>
-      events.emit('error', { error, during, retryInMs: null }),
-    );
-    runs.set(keyOf(job), run);
+    const run = execute(job, { kind, table, onFault, onOver });
+    held.set(job, run);
     running.add(run);
-    void run.over.then((outcome) => {
-      running.delete(run);
-      slots.free(job.queue);
-      if (outcome) finisher.add(run, outcome);
-      else forget(job);
-      claiming.wake(job.queue);
-    });
   }
 
-  function forget(job: ClaimedId): void {
-    held.delete(keyOf(job));
-    runs.delete(keyOf(job));
+  function onFault(error: unknown, during: 'handler' | 'retry'): void {
+    events.emit('error', { error, during, retryInMs: null });
+  }
+
+  function onOver(run: Run, outcome: Outcome | undefined): void {
+    running.delete(run);
+    slots.free(run.job.queue);
+    if (outcome) finisher.add(run, outcome);
+    else held.delete(run.job);
+    claiming.wake(run.job.queue);
   }
 
   /** `gone`: there is no row of that id any more. */
-  function lost(claim: ClaimedId, gone: boolean): void {
-    const job = held.get(keyOf(claim));
-    const run = runs.get(keyOf(claim));
-    if (!job) return;
+  function lost(job: ClaimedJob, gone: boolean): void {
+    if (!held.has(job)) return;
+    const run = held.get(job);
     // A run that is over hears it from its finish; a row that is gone may be the run's own doing.
     if (run && (!running.has(run) || (gone && run.completing))) return;
-    const error = new QueueError('JOB_LOST', `Job ${claim.id} is not this run's any more.`, {
-      data: { ...claim },
+    const { id, lockedBy } = job;
+    const error = new QueueError('JOB_LOST', `Job ${id} is not this run's any more.`, {
+      data: { id, lockedBy },
     });
     if (run) run.end(error);
-    else forget(claim);
+    else held.delete(job);
     events.emit('lost', { job: jobInfo(job), during: 'handler' });
   }
 
   return { loop, upkeep, finisher, session, schemaCheck, running };
-}
-
-function keyOf({ id, lockedBy }: ClaimedId): string {
-  return `${id} ${lockedBy}`;
 }

@@ -23,6 +23,8 @@ interface SessionKeeperOptions {
   readonly group: string;
   /** Undefined on a driver that has no sessions: then nothing is done. */
   readonly open: (() => Promise<Session>) | undefined;
+  /** The connections are straight to Postgres, without a pooler between. */
+  direct(): void;
   /** What is done with a session while it lasts; `over` becomes true, and the alarm rings, when it is gone. */
   use(session: Session, lock: SessionLock, life: { over(): boolean; readonly alarm: Alarm }): Promise<void>;
   /** The session was lost, and the worker lives. */
@@ -37,7 +39,14 @@ export interface SessionKeeper {
   stop(): void;
 }
 
-export function createSessionKeeper({ worker, group, open, use, lost }: SessionKeeperOptions): SessionKeeper {
+export function createSessionKeeper({
+  worker,
+  group,
+  open,
+  direct,
+  use,
+  lost,
+}: SessionKeeperOptions): SessionKeeper {
   const lock: SessionLock = { group: numberOfGroup(group), key: keyOf(worker) };
   const alarm = createAlarm();
   const retryPause = createRetryPause();
@@ -61,6 +70,7 @@ export function createSessionKeeper({ worker, group, open, use, lost }: SessionK
       // a process id of its own making when a connection is made.
       if ((await answered(backendPid(session))) !== session.pid) return false;
       had = true;
+      direct();
       // Of a connection that broke, Postgres may not have heard yet: it keeps the lock until then.
       while (!(await answered(takeSessionLock(session, lock)))) {
         await alarm.sleep(500);

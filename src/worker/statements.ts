@@ -1,9 +1,10 @@
 /**
- * How a worker sends its statements: with a limit in time, at READ COMMITTED whatever the database's default is, and
- * with a memory of how long all of them have gone well.
+ * How a worker sends its statements: with a limit in time, at READ COMMITTED whatever the database's default is, by name
+ * where that works, and with a memory of how long all of them have gone well.
  */
 
 import type { Database, Executor } from '../database/executor.js';
+import { type NamedStatements, namedStatements } from '../database/named.js';
 import { isRowFault, isTableFault, sqlState } from '../database/sqlstate.js';
 import { withTimeLimit } from '../database/time-limit.js';
 import { allowWrites, type SessionDefaults, sessionDefaults } from '../sql/session.js';
@@ -13,6 +14,10 @@ import { QueueError } from '../words/errors.js';
 export interface Statements {
   /** Runs one of the functions of `sql/`. */
   send<T>(statement: (db: Executor) => Promise<T>, options?: SendOptions<T>): Promise<T>;
+  /** The connections are straight to Postgres: names stay where they were given. */
+  useNames(): void;
+  /** How large the table is now; a kept plan goes by it. */
+  tableHas(bytes: number): void;
   /** For how many ms every statement has succeeded, without a longer gap than is usual. */
   unbrokenForMs(): number;
 }
@@ -35,6 +40,7 @@ const readOnlyTransaction = '25006';
 const serializationFailure = '40001';
 
 export function createStatements(db: Database, limits: Limits): Statements {
+  let named: NamedStatements | undefined;
   let unbrokenSince: number | undefined;
   let lastSuccess = 0;
 
@@ -52,7 +58,7 @@ export function createStatements(db: Database, limits: Limits): Statements {
       const { isolation, readOnly } = await withTimeLimit(defaults(), limitMs);
       const wrapped = isolation !== 'read committed' || readOnly;
       const value = await withTimeLimit(
-        wrapped ? inReadCommitted(db, readOnly, statement) : statement(db),
+        wrapped ? inReadCommitted(db, readOnly, statement) : statement(named ?? db),
         limitMs,
         late,
       );
@@ -81,6 +87,10 @@ export function createStatements(db: Database, limits: Limits): Statements {
 
   return {
     send,
+    useNames() {
+      named ??= namedStatements(db);
+    },
+    tableHas: (bytes) => named?.tableHas(bytes),
     unbrokenForMs() {
       const now = performance.now();
       return unbrokenSince === undefined || now - lastSuccess > limits.gapMs ? 0 : now - unbrokenSince;

@@ -52,5 +52,5 @@ async function giveBack(running: ReadonlySet<Run>): Promise<void> {
 }
 
 function allOver(running: ReadonlySet<Run>): Promise<unknown> {
-  return Promise.all([...running].map((run) => run.over));
+  return Promise.all([...running].map((run) => run.over()));
 }

@@ -7,10 +7,11 @@
  */
 import { isRowFault } from '../database/sqlstate.js';
 import type { TableName } from '../database/table-name.js';
+import type { ClaimedJob } from '../sql/claim.js';
 import { type Heartbeat, heartbeat } from '../sql/heartbeat.js';
 import { findDead, largestRescue, rescue } from '../sql/rescue.js';
 import { databaseTimeS } from '../sql/session.js';
-import type { ClaimedId } from '../words/outcome.js';
+import { byClaim, type ClaimedId } from '../words/outcome.js';
 import { createAlarm } from './alarm.js';
 import { createBatchSize } from './batch-size.js';
 import type { Events } from './events.js';
@@ -36,10 +37,10 @@ export interface Upkeep {
 interface Held {
   /** Whether others may take this worker for dead, and its heartbeats have to show that it is not. */
   lacking(): boolean;
-  /** Every claim to keep alive. */
-  claims(): readonly ClaimedId[];
+  /** Every job to keep alive. */
+  claims(): readonly ClaimedJob[];
   /** `gone`: there is no row of that id any more. */
-  lost(claim: ClaimedId, gone: boolean): void;
+  lost(job: ClaimedJob, gone: boolean): void;
 }
 
 export function createUpkeep(
@@ -56,25 +57,27 @@ export function createUpkeep(
   /** Jobs that the last look found dead. */
   let suspects: readonly ClaimedId[] = [];
   /** Claims whose row somebody held at their last heartbeat. */
-  let busy: readonly ClaimedId[] = [];
+  let busy: readonly ClaimedJob[] = [];
   let rescuing = true;
   let stopped = false;
 
   /** Renews the claims and gives those whose row somebody held. */
-  async function beat(claims: readonly ClaimedId[]): Promise<ClaimedId[]> {
-    const busy: ClaimedId[] = [];
+  async function beat(claims: readonly ClaimedJob[]): Promise<ClaimedJob[]> {
+    const busy: ClaimedJob[] = [];
     for (let from = 0; from < claims.length; ) {
       const part = claims.slice(from, from + batchSize.now());
-      for (const pulse of await renew(part)) {
-        if (pulse.pulse === 'lost' || pulse.pulse === 'gone') held.lost(pulse, pulse.pulse === 'gone');
-        if (pulse.pulse === 'busy') busy.push(pulse);
+      const pulseOf = byClaim(await renew(part));
+      for (const job of part) {
+        const pulse = pulseOf(job)?.pulse;
+        if (pulse === 'lost' || pulse === 'gone') held.lost(job, pulse === 'gone');
+        if (pulse === 'busy') busy.push(job);
       }
       from += part.length;
     }
     return busy;
   }
 
-  async function renew(part: readonly ClaimedId[]): Promise<Heartbeat[]> {
+  async function renew(part: readonly ClaimedId[]): Promise<readonly Heartbeat[]> {
     try {
       const pulses = await inParts(part, 'heartbeat', (some) =>
         statements.send((db) => heartbeat(db, table, some), { limitMs: heartbeatLimitMs }),

@@ -202,7 +202,7 @@ it('asks in pauses for more held rows than fit into a statement', async () => {
   let statements = 0;
   const logger = {
     logQuery(query: string) {
-      if (query.includes('ending as')) statements++;
+      if (query.includes('completed as')) statements++;
     },
   };
   const client = postgres(database.url, { onnotice: () => {} });

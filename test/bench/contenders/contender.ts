@@ -19,10 +19,12 @@ export interface FillOptions {
 }
 
 export interface WorkListener {
-  /** A handler was called, with the number of its job. */
-  job(n: number): void;
+  /** A handler was called, with the number of its job; takes as long as the answer. */
+  job(n: number): void | Promise<void>;
   /** A claim brought so many jobs. */
   claimed(tookMs: number, jobs: number): void;
+  /** The worker tells of an error of its own, not of a job's. */
+  failed?(): void;
 }
 
 export interface Working {

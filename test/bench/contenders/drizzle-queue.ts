@@ -54,7 +54,7 @@ export function createDrizzleQueue(url: string, options: DrizzleQueueOptions): C
       }
     },
     async work(listener) {
-      const handler = ({ n }: { n: number }): void => listener.job(n);
+      const handler = ({ n }: { n: number }): void | Promise<void> => listener.job(n);
       const served: readonly (readonly [queue: string, kind: string])[] =
         queues > 0
           ? Array.from({ length: queues }, (_, i) => [`queue${i}`, `noop${i}`])
@@ -71,7 +71,10 @@ export function createDrizzleQueue(url: string, options: DrizzleQueueOptions): C
       );
       for (const worker of started) {
         worker.on('claimed', ({ jobs, durationMs }) => listener.claimed(durationMs, jobs.length));
-        worker.on('error', ({ error, during }) => console.error(during, error));
+        worker.on('error', ({ error, during }) => {
+          listener.failed?.();
+          console.error(during, error);
+        });
         await worker.start();
       }
       return {

@@ -3,7 +3,7 @@ import { PgDialect } from 'drizzle-orm/pg-core';
 import type { Sql } from 'postgres';
 import { tableName } from '../../../dist/database/table-name.js';
 import { claimStatement } from '../../../dist/sql/claim.js';
-import { finish } from '../../../dist/sql/finish.js';
+import { completeMany } from '../../../dist/sql/complete-many.js';
 import { jobs } from '../library.js';
 
 export type Batch = readonly { readonly id: number; readonly payload: { readonly n: number } }[];
@@ -45,9 +45,9 @@ export function ourStatements(sql: Sql): Statements {
     dialect.sqlToQuery(
       claimStatement(table, { want: new Map([['default', count]]), kinds: ['noop'], lockedBy: mark }),
     );
-  const finishQuery = capture((db) =>
-    finish(db, table, [{ id: 1, lockedBy: mark, outcome: { move: 'complete' } }]),
-  ).then((query) => dialect.sqlToQuery(query));
+  const completeQuery = capture((db) => completeMany(db, table, [{ id: 1, lockedBy: mark }])).then((query) =>
+    dialect.sqlToQuery(query),
+  );
 
   let claimOf: { count: number; text: string; values: string[] } | undefined;
   return {
@@ -63,12 +63,17 @@ export function ourStatements(sql: Sql): Statements {
       return rows.map(({ id, payload }) => ({ id, payload: JSON.parse(payload ?? '{}') }));
     },
     async finish(lockedBy, batch) {
-      const { sql: text, params } = await finishQuery;
-      const list = JSON.stringify(batch.map(({ id }) => ({ id, locked_by: lockedBy, move: 'complete' })));
-      const values = parameters(params).map((value) => (value.includes(mark) ? list : value));
+      const { sql: text, params } = await completeQuery;
+      const values = parameters(params).map((value) =>
+        value.includes(mark) ? list(batch, () => lockedBy) : list(batch, ({ id }) => id),
+      );
       await sql.unsafe(text, values, { prepare: true });
     },
   };
+}
+
+function list(batch: Batch, of: (job: Batch[number]) => string | number): string {
+  return `{${batch.map((job) => `"${of(job)}"`).join(',')}}`;
 }
 
 type Query = Parameters<PgDialect['sqlToQuery']>[0];

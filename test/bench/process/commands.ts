@@ -1,8 +1,10 @@
 /** What can be asked of a contender's process. Arguments and answers are JSON. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Contender, FillOptions, Settings, Working } from '../contenders/contender.js';
 import { claimTimes } from './claim-times.js';
 import { type DrainOptions, drain } from './drain.js';
 import { monotonicMs } from './monotonic.js';
+import { type Shared, type ShareOptions, type Sharing, share } from './share.js';
 
 export interface Call {
   readonly id: number;
@@ -18,6 +20,7 @@ export function createCommands(contender: Contender, url: string) {
   let working: Working | undefined;
   let picked: [n: number, atMs: number][] = [];
   let whenPicked = (): void => {};
+  let sharing: Sharing | undefined;
 
   return {
     async prepare(): Promise<void> {
@@ -56,6 +59,21 @@ export function createCommands(contender: Contender, url: string) {
     async stopWorking(): Promise<void> {
       await working?.stop();
       working = undefined;
+    },
+    /** Works from now on beside other processes. */
+    async share(options: ShareOptions): Promise<void> {
+      sharing = await share(contender, options);
+    },
+    /** How many handlers have been called since. */
+    begun: (): number => sharing?.begun() ?? 0,
+    /** When the database said that nothing is left. */
+    async finishedAt(): Promise<number> {
+      while (await contender.unfinished?.()) await delay(2);
+      return monotonicMs();
+    },
+    async stopSharing(): Promise<Shared> {
+      if (!sharing) throw new Error('It does not share.');
+      return sharing.stop();
     },
     /** The CPU time of the process so far, in ms. */
     cpuMs(): number {

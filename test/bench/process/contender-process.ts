@@ -70,13 +70,15 @@ function answerTo(child: ChildProcess, id: number, what: string): Promise<Answer
       child.off('message', hear);
       reject(new Error(`${what}: no answer within ${longestCommandMs / 60_000} minutes`));
     }, longestCommandMs);
+    const stop = () => clearTimeout(timer);
     const hear = (message: Answer) => {
       if (message.id !== id) return;
-      clearTimeout(timer);
+      stop();
       child.off('message', hear);
+      child.off('exit', stop); // a process is asked many times
       resolve(message);
     };
     child.on('message', hear);
-    child.once('exit', () => clearTimeout(timer));
+    child.once('exit', stop);
   });
 }

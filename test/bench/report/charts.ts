@@ -18,6 +18,7 @@ export async function writeCharts({ scenarios }: Results, folder: string): Promi
   const charts = scenarios.flatMap((scenario) => {
     if (scenario.metrics[0]?.key !== 'jobsPerSecond') return [];
     if (scenario.name === 'pinned') return [{ name: 'pinned', svg: overTime(scenario) }];
+    if (scenario.name === 'scale') return [{ name: 'scale', svg: byProcesses(scenario) }];
     return [{ name: scenario.name, svg: bars(scenario) }];
   });
   for (const { name, svg } of charts) await writeFile(join(folder, `${name}.svg`), svg);
@@ -78,6 +79,33 @@ function rates(line: LineResult): [seconds: number, perSecond: number][] {
   return Array.from({ length: slices }, (_, i) => {
     const jobs = doneAt((i + 1) * sliceMs) - doneAt(i * sliceMs);
     return [((i + 0.5) * sliceMs) / 1_000, Math.round(jobs / (sliceMs / 1_000))];
+  });
+}
+
+/** Jobs a second by the number of processes, which the names of the lines end in. */
+function byProcesses({ title, lines }: ScenarioResult): string {
+  const curves = new Map<string, [processes: number, perSecond: number][]>();
+  for (const line of lines) {
+    const [, name, processes] = /^(.*), (\d+) process(?:es)?$/.exec(line.name) ?? [];
+    const perSecond = median(valuesOf(line, 'jobsPerSecond'));
+    if (name === undefined || !Number.isFinite(perSecond)) continue;
+    curves.set(name, [...(curves.get(name) ?? []), [Number(processes), Math.round(perSecond)]]);
+  }
+  // A curve needs two points: a line that was measured with one number of processes has none.
+  const drawn = [...curves].filter(([, points]) => points.length > 1);
+  return draw(380, {
+    title: { text: title, subtext: 'jobs a second by the number of worker processes' },
+    color: palette,
+    legend: { bottom: 0, itemGap: 24 },
+    grid: { left: 60, right: 30, top: 80, bottom: 70 },
+    xAxis: { type: 'log', logBase: 2, name: 'processes', nameLocation: 'middle', nameGap: 25 },
+    yAxis: { type: 'value', min: 0, axisLabel: { formatter: thousands } },
+    series: drawn.map(([name, points]) => ({
+      type: 'line',
+      name,
+      lineStyle: { width: name === 'drizzle-queue' ? 3 : 2 },
+      data: points,
+    })),
   });
 }
 

@@ -10,6 +10,7 @@ import { latency } from './latency.js';
 import { memory } from './memory.js';
 import { pinned } from './pinned.js';
 import { queuesScenario } from './queues.js';
+import { scale } from './scale.js';
 import type { Scenario } from './scenario.js';
 import { tutorial } from './tutorial.js';
 
@@ -26,4 +27,5 @@ export const scenarios: readonly Scenario[] = [
   pinned,
   idle,
   memory,
+  scale,
 ];
