@@ -13,7 +13,7 @@ export function jsonb(json: string): SQL {
 
 /** A list of texts as one array parameter; the elements are never null. */
 export function textArray(values: readonly string[]): SQL {
-  return sql`${arrayLiteral(values)}::text::text[]`;
+  return sql`${arrayLiteral(values.map(quoted))}::text::text[]`;
 }
 
 /** A list of whole numbers as one `int[]` parameter. */
@@ -27,7 +27,10 @@ export function idArray(values: readonly number[]): SQL {
 }
 
 /** As text: with `fetch_types: false`, postgres.js knows no array types and sends something else. */
-function arrayLiteral(values: readonly (string | number)[]): string {
-  const elements = values.map((value) => `"${String(value).replace(/["\\]/g, '\\$&')}"`);
+function arrayLiteral(elements: readonly (string | number)[]): string {
   return `{${elements.join(',')}}`;
+}
+
+function quoted(value: string): string {
+  return `"${value.replace(/["\\]/g, '\\$&')}"`;
 }

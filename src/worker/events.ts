@@ -81,6 +81,8 @@ export interface Events {
    */
   on<Name extends keyof WorkerEvents>(name: Name, listener: Listener<Name>): () => void;
   emit<Name extends keyof WorkerEvents>(name: Name, event: WorkerEvents[Name]): void;
+  /** Whether anybody listens: what comes with each job is not made for nobody. */
+  heard(name: keyof WorkerEvents): boolean;
 }
 
 const names: readonly (keyof WorkerEvents)[] = [
@@ -112,9 +114,7 @@ export function createEvents(): Events {
   }
 
   function emit<Name extends keyof WorkerEvents>(name: Name, event: WorkerEvents[Name]): void {
-    const heard = listeners[name];
-    if (!heard || heard.size === 0) return;
-    for (const listener of [...heard]) {
+    for (const listener of [...(listeners[name] ?? [])]) {
       const failed = (error: unknown): void => {
         // A fault in a listener is told once, and never to the listeners of errors about itself.
         if (name !== 'error') emit('error', { error, during: 'listener', retryInMs: null });
@@ -136,5 +136,6 @@ export function createEvents(): Events {
       return () => void of(name).delete(listener);
     },
     emit,
+    heard: (name) => (listeners[name]?.size ?? 0) > 0,
   };
 }

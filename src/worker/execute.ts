@@ -5,7 +5,7 @@
  */
 import { assertTransaction, mayHaveReconnected, type Transaction } from '../database/executor.js';
 import type { TableName } from '../database/table-name.js';
-import { type JobContext, settled } from '../registry/handlers.js';
+import { type JobContext, type Settled, settled } from '../registry/handlers.js';
 import type { ClaimedJob } from '../sql/claim.js';
 import { completeIn, requireOpenTransaction } from '../sql/complete.js';
 import { checkKeys } from '../words/checks.js';
@@ -16,22 +16,8 @@ import { Discard, isDiscard } from './discard.js';
 import { failed, type OnFault } from './failure.js';
 import type { ServedKind } from './options.js';
 
-/** A run of a job, from its claim until its end is written. */
-export interface Run {
-  readonly job: ClaimedJob;
-  readonly durationMs: number;
-  /** The row may be deleted by a `complete(tx)`, in a transaction whose commit we do not see. */
-  readonly completing: boolean;
-  /** Aborts the signal; a handler that throws from now on has this outcome, one that still resolves has its own. */
-  abort(reason: QueueError, outcome: Outcome): void;
-  /** Ends the run from outside and aborts the signal. Without an outcome nothing will be written. */
-  end(reason: QueueError, outcome?: Outcome): void;
-  /** Resolves when the run is over. */
-  over(): Promise<void>;
-}
-
 /** What a run is given besides its job. */
-interface Surroundings {
+export interface Surroundings {
   readonly kind: ServedKind;
   readonly table: TableName;
   readonly onFault: OnFault;
@@ -40,162 +26,228 @@ interface Surroundings {
 }
 
 /** Starts the handler in this tick; what it does at once is not over before the next. */
-export function execute(job: ClaimedJob, { kind, table, onFault, onOver }: Surroundings): Run {
-  // Made when somebody looks at it: for a short job it costs more than everything else here.
-  let controller: AbortController | undefined;
-  let abortedFor: QueueError | undefined;
-  const startedAt = performance.now();
+export function execute(job: ClaimedJob, around: Surroundings): Run {
+  const run = new Run(job, around);
+  run.start();
+  return run;
+}
+
+/**
+ * A run of a job, from its claim until its end is written. A class, because there is one for each job: as closures, it was
+ * most of what a worker allocates.
+ */
+export class Run {
+  readonly job: ClaimedJob;
+  readonly #around: Surroundings;
+  readonly #startedAt = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+  /** Made when somebody looks at the signal: for a short job it costs more than everything else here. */
+  #controller: AbortController | undefined;
+  #abortedFor: QueueError | undefined;
   /** Calls of `complete(tx)` that are under way; and whether one has deleted the row, in a transaction we do not see. */
-  let completes = 0;
-  let deleted = false;
-  let completedIn: Transaction | undefined;
-  let recorded: Outcome | undefined;
+  #completes = 0;
+  #deleted = false;
+  #completedIn: Transaction | undefined;
+  #recorded: Outcome | undefined;
   /** The outcome of a handler that throws, once it was told to stop. */
-  let whenAborted: Outcome | undefined;
-  let ended = false;
-  let durationMs = 0;
-  let whenOver: (() => void)[] = [];
+  #whenAborted: Outcome | undefined;
+  #ended = false;
+  #durationMs = 0;
+  #whenOver: (() => void)[] | undefined;
 
-  function signal(): AbortSignal {
-    if (!controller) {
-      controller = new AbortController();
-      if (abortedFor) controller.abort(abortedFor);
+  constructor(job: ClaimedJob, around: Surroundings) {
+    this.job = job;
+    this.#around = around;
+  }
+
+  get durationMs(): number {
+    return this.#durationMs;
+  }
+
+  /** The row may be deleted by a `complete(tx)`, in a transaction whose commit we do not see. */
+  get completing(): boolean {
+    return this.#completes > 0 || this.#deleted;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#abortedFor) this.#controller.abort(this.#abortedFor);
     }
-    return controller.signal;
+    return this.#controller.signal;
   }
 
-  function abortFor(reason: QueueError): void {
-    abortedFor ??= reason;
-    controller?.abort(reason);
-  }
-
-  function finishWith(outcome: Outcome | undefined): void {
-    if (ended) return;
-    ended = true;
-    durationMs = performance.now() - startedAt;
-    clearTimeout(timer);
-    onOver(run, outcome);
-    for (const resolve of whenOver) resolve();
-    whenOver = [];
-  }
-
-  function end(reason: QueueError, outcome?: Outcome): void {
-    finishWith(outcome && (recorded ?? outcome)); // what the handler has said counts, though it did not return
-    abortFor(reason);
-  }
-
-  function abort(reason: QueueError, outcome: Outcome): void {
-    whenAborted = outcome;
-    abortFor(reason);
-  }
-
-  function completing(): boolean {
-    return completes > 0 || deleted;
-  }
-
-  function assertOpen(move: string): void {
-    if (!ended && !recorded) return;
-    throw new QueueError('JOB_ENDED', `Job ${job.id} has its outcome already; \`${move}\` changes nothing.`, {
-      data: { id: job.id, move },
+  /** Resolves when the run is over. */
+  over(): Promise<void> {
+    if (this.#ended) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#whenOver = [...(this.#whenOver ?? []), resolve];
     });
   }
 
-  function record(outcome: Outcome): void {
-    assertOpen(outcome.move);
-    recorded = outcome;
+  start(): void {
+    const { kind } = this.#around;
+    if (kind.timeoutMs !== Number.POSITIVE_INFINITY) {
+      this.#timer = setTimeout(timeIsUp, kind.timeoutMs, this);
+    }
+    handled(kind, this.job, new Context(this)).then(
+      () => this.#resolved(),
+      (error: unknown) => this.#rejected(error),
+    );
   }
 
-  async function complete(tx: Transaction): Promise<void> {
+  /** Ends the run from outside and aborts the signal. Without an outcome nothing will be written. */
+  end(reason: QueueError, outcome?: Outcome): void {
+    this.#finishWith(outcome && (this.#recorded ?? outcome)); // what the handler has said counts, though it did not return
+    this.#abortFor(reason);
+  }
+
+  /** Aborts the signal; a handler that throws from now on has this outcome, one that still resolves has its own. */
+  abort(reason: QueueError, outcome: Outcome): void {
+    this.#whenAborted = outcome;
+    this.#abortFor(reason);
+  }
+
+  timeIsUp(): void {
+    const { timeoutMs } = this.#around.kind;
+    const error = new QueueError('HANDLER_TIMEOUT', `The handler took longer than ${timeoutMs} ms.`, {
+      data: { id: this.job.id, timeoutMs },
+    });
+    this.end(error, this.#failed(error));
+  }
+
+  /** What the handler says of the outcome. */
+  record(outcome: Outcome): void {
+    this.#assertOpen(outcome.move);
+    this.#recorded = outcome;
+  }
+
+  async complete(tx: Transaction): Promise<void> {
+    const { job } = this;
     assertTransaction(tx, 'job.complete(tx) ends the job together with your writes.');
-    if (ended) throw notOurs(job); // by the time limit, a loss or a stop: these writes must not stand
-    assertOpen('complete');
-    if (tx === completedIn) {
+    if (this.#ended) throw notOurs(job); // by the time limit, a loss or a stop: these writes must not stand
+    this.#assertOpen('complete');
+    if (tx === this.#completedIn) {
       throw new QueueError('JOB_ENDED', `Job ${job.id} is completed in this transaction already.`, {
         data: { id: job.id, move: 'complete' },
       });
     }
     // Not the outcome yet: a transaction that is rolled back may be tried again, with another tx, and complete as well.
-    completedIn = tx;
-    completes++;
+    this.#completedIn = tx;
+    this.#completes++;
     try {
       // One round trip more, and only there: a job that ends outside of its transaction has lost its writes.
       if (mayHaveReconnected(tx)) await requireOpenTransaction(tx);
-      const done = await completeIn(tx, table, job);
-      if (done) deleted = true;
-      if (done && !ended) return;
+      const done = await completeIn(tx, this.#around.table, job);
+      if (done) this.#deleted = true;
+      if (done && !this.#ended) return;
     } finally {
-      completes--;
+      this.#completes--;
     }
     throw notOurs(job);
   }
 
-  const timer =
-    kind.timeoutMs === Number.POSITIVE_INFINITY
-      ? undefined
-      : setTimeout(() => {
-          const message = `The handler took longer than ${kind.timeoutMs} ms.`;
-          const data = { id: job.id, timeoutMs: kind.timeoutMs };
-          const error = new QueueError('HANDLER_TIMEOUT', message, { data });
-          end(error, failed(error, job, kind, onFault));
-        }, kind.timeoutMs);
+  #resolved(): void {
+    const rolled = this.completing && !this.#recorded;
+    this.#finishWith(this.#recorded ?? (rolled ? this.#failed(rolledBack(this.job)) : completed));
+  }
 
-  const context: JobContext<string, unknown> = {
-    id: job.id,
-    kind: job.kind,
-    queue: job.queue,
-    attempt: job.attempt,
-    maxAttempts: job.maxAttempts,
-    lockedBy: job.lockedBy,
-    get signal() {
-      return signal();
-    },
-    snooze(when) {
-      record({ move: 'snooze', when: whenOf(when) });
-      return settled;
-    },
-    discard(reason) {
-      record({ move: 'discard', error: new Discard(String(reason)) });
-      return settled;
-    },
-    async complete(tx) {
-      await complete(tx);
-      return settled;
-    },
-  };
+  #rejected(error: unknown): void {
+    if (this.#recorded && !this.#ended && !this.#abortedFor) this.#around.onFault(error, 'handler');
+    const stopped = isDiscard(error) ? undefined : this.#whenAborted;
+    this.#finishWith(this.#recorded ?? stopped ?? this.#failed(error));
+  }
 
-  const run: Run = {
-    job,
-    abort,
-    end,
-    over: () => (ended ? Promise.resolve() : new Promise((resolve) => whenOver.push(resolve))),
-    get durationMs() {
-      return durationMs;
-    },
-    get completing() {
-      return completing();
-    },
-  };
-  handled(kind, job, context).then(
-    () =>
-      finishWith(
-        recorded ?? (completing() ? failed(rolledBack(job), job, kind, onFault) : { move: 'complete' }),
-      ),
-    (error: unknown) => {
-      if (recorded && !ended && !abortedFor) onFault(error, 'handler');
-      const stopped = isDiscard(error) ? undefined : whenAborted;
-      finishWith(recorded ?? stopped ?? failed(error, job, kind, onFault));
-    },
-  );
+  #finishWith(outcome: Outcome | undefined): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#durationMs = performance.now() - this.#startedAt;
+    clearTimeout(this.#timer);
+    this.#around.onOver(this, outcome);
+    for (const resolve of this.#whenOver ?? []) resolve();
+  }
 
-  return run;
+  #abortFor(reason: QueueError): void {
+    this.#abortedFor ??= reason;
+    this.#controller?.abort(reason);
+  }
+
+  #failed(error: unknown): Outcome {
+    const { kind, onFault } = this.#around;
+    return failed(error, this.job, kind, onFault);
+  }
+
+  #assertOpen(move: string): void {
+    if (!this.#ended && !this.#recorded) return;
+    const { id } = this.job;
+    throw new QueueError('JOB_ENDED', `Job ${id} has its outcome already; \`${move}\` changes nothing.`, {
+      data: { id, move },
+    });
+  }
+}
+
+const completed: Outcome = { move: 'complete' };
+
+function timeIsUp(run: Run): void {
+  run.timeIsUp();
 }
 
 /** What the handler answers, as a promise, also where it throws at once. */
-function handled({ handler }: ServedKind, { payload }: ClaimedJob, context: JobContext<string, unknown>) {
+function handled({ handler }: ServedKind, { payload }: ClaimedJob, context: Context): Promise<unknown> {
   try {
     return Promise.resolve(handler(payload, context));
   } catch (error) {
     return Promise.reject(error);
+  }
+}
+
+/** The handler's view of its run. Its methods are made when they are looked at, and work detached. */
+class Context implements JobContext<string, unknown> {
+  readonly id: number;
+  readonly kind: string;
+  readonly queue: string;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly lockedBy: string;
+  readonly #run: Run;
+
+  constructor(run: Run) {
+    const { job } = run;
+    this.id = job.id;
+    this.kind = job.kind;
+    this.queue = job.queue;
+    this.attempt = job.attempt;
+    this.maxAttempts = job.maxAttempts;
+    this.lockedBy = job.lockedBy;
+    this.#run = run;
+  }
+
+  get signal(): AbortSignal {
+    return this.#run.signal;
+  }
+
+  get snooze() {
+    const run = this.#run;
+    return (when: Parameters<JobContext['snooze']>[0]): Settled => {
+      run.record({ move: 'snooze', when: whenOf(when) });
+      return settled;
+    };
+  }
+
+  get discard() {
+    const run = this.#run;
+    return (reason: string): Settled => {
+      run.record({ move: 'discard', error: new Discard(String(reason)) });
+      return settled;
+    };
+  }
+
+  get complete() {
+    const run = this.#run;
+    return async (tx: Transaction): Promise<Settled> => {
+      await run.complete(tx);
+      return settled;
+    };
   }
 }
 

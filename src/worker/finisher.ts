@@ -13,12 +13,17 @@ import { createAlarm } from './alarm.js';
 import { createBatchSize } from './batch-size.js';
 import type { Events } from './events.js';
 import type { EndedRun } from './execute.js';
-import { createPause, createRetryPause } from './pause.js';
+import { createRetryPause } from './pause.js';
 import { reportFinish } from './report.js';
 import type { Statements } from './statements.js';
 
 /** The most finishes in one statement. */
 const largestFinish = 500;
+/**
+ * The pauses of an end whose row somebody holds, each twice the last. A claim of another worker holds it for a moment, when
+ * it had seen the row before this worker claimed it; a handler's open transaction holds it until that ends.
+ */
+const busyMs = { shortest: 5, longest: 1_000 };
 
 export interface Finisher {
   /** Takes the end of a run; `settled` hears of it when nothing more will be written. */
@@ -39,6 +44,13 @@ interface Pending extends ClaimedId {
   readonly run: EndedRun;
   /** It was sent, and the answer was lost: it may have been written. */
   readonly sent: boolean;
+  /** How long it waited after somebody held its row; 0 before. */
+  readonly pausedMs: number;
+}
+
+/** An end whose row somebody holds. */
+interface Busy extends Pending {
+  readonly dueAt: number;
 }
 
 export function createFinisher(
@@ -48,9 +60,8 @@ export function createFinisher(
   settled: (run: EndedRun) => void,
 ): Finisher {
   let pending: Pending[] = [];
-  /** Ends whose rows somebody holds (a handler's open transaction), apart, so that the others do not wait with them. */
-  let busy: Pending[] = [];
-  let busyUntil = 0;
+  /** Apart, so that the others do not wait with them. */
+  let busy: Busy[] = [];
   let retryAt = 0;
   let inFlight = 0;
   let pumping = false;
@@ -58,7 +69,6 @@ export function createFinisher(
   let whenIdle: (() => void)[] = [];
   const alarm = createAlarm();
   const retryPause = createRetryPause();
-  const busyPause = createPause(20, 1_000);
   const batchSize = createBatchSize(largestFinish);
 
   async function pump(): Promise<void> {
@@ -82,14 +92,17 @@ export function createFinisher(
   }
 
   function untilNextStatement(): number {
-    const at = pending.length > 0 ? retryAt : Math.max(retryAt, busyUntil);
-    return at - performance.now();
+    const dueAt = pending.length > 0 ? 0 : Math.min(...busy.map((one) => one.dueAt));
+    return Math.max(retryAt, dueAt) - performance.now();
   }
 
   /** What was busy, when its pause is over, and what is new. */
   function nextBatch(): readonly Pending[] {
-    const again = performance.now() < busyUntil ? [] : busy.slice(0, batchSize.now());
-    busy = busy.slice(again.length);
+    const now = performance.now();
+    const again: Busy[] = [];
+    const notYet: Busy[] = [];
+    for (const one of busy) (one.dueAt <= now && again.length < batchSize.now() ? again : notYet).push(one);
+    busy = notYet;
     const fresh = pending.slice(0, batchSize.now() - again.length);
     pending = pending.slice(fresh.length);
     return [...again, ...fresh];
@@ -140,25 +153,25 @@ export function createFinisher(
   }
 
   function settle(batch: readonly Pending[], answers: readonly Finished[]): void {
-    const held: Pending[] = [];
-    for (const [at, one] of batch.entries()) {
+    batch.forEach((one, at) => {
       const answer = answers[at];
-      if (answer === undefined || answer.result === 'busy') held.push(one);
+      if (answer === undefined || answer.result === 'busy') putOff(one);
       else if (answer.result === 'refused') refuse(one, changeRefused(one));
       else {
         settled(one.run);
         reportFinish(events, one.run, one.outcome, answer, one.sent);
       }
-    }
-    busy.push(...held);
-    if (busy.length === 0) busyPause.reset();
-    // Without a pause this would ask as fast as it can.
-    else if (held.length > 0) busyUntil = performance.now() + busyPause.next();
+    });
+  }
+
+  function putOff(one: Pending): void {
+    const pausedMs = Math.min(Math.max(2 * one.pausedMs, busyMs.shortest), busyMs.longest);
+    busy.push({ ...one, pausedMs, dueAt: performance.now() + pausedMs });
   }
 
   return {
     add(run, outcome) {
-      pending.push({ id: run.job.id, lockedBy: run.job.lockedBy, outcome, run, sent: false });
+      pending.push({ id: run.job.id, lockedBy: run.job.lockedBy, outcome, run, sent: false, pausedMs: 0 });
       if (pumping) return alarm.wake();
       pumping = true;
       void pump();

@@ -87,7 +87,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
       for (const lockedBy of new Set(jobs.map((job) => job.lockedBy))) orphaned(lockedBy);
       return;
     }
-    events.emit('claimed', { jobs: jobs.map(jobInfo), durationMs: tookMs });
+    if (events.heard('claimed')) events.emit('claimed', { jobs: jobs.map(jobInfo), durationMs: tookMs });
     await options.take(jobs);
   }
 

@@ -14,6 +14,7 @@ export function reportFinish(
   answer: Finished,
   sent: boolean,
 ): void {
+  if (answer.result === 'done' && outcome.move === 'complete' && !events.heard('completed')) return;
   const job = jobInfo(run.job);
   const { durationMs } = run;
   if (answer.result === 'gone' && run.completing) {
