@@ -15,9 +15,20 @@ import type { TableName } from '../database/table-name.js';
 /** The most jobs that one claim takes from one queue. */
 export const largestClaim = 1_000;
 
+/**
+ * What is known of one priority of a queue: where to begin, in microseconds since 1970. A claim does not look at jobs of
+ * this priority with a `run_at` before it: what lies there is dead rows, all but a few.
+ */
+export interface Level {
+  readonly priority: number;
+  readonly sinceUs: number;
+}
+
 export interface ClaimRequest {
   /** How many jobs to take from each queue, at most {@link largestClaim}. */
   readonly want: ReadonlyMap<string, number>;
+  /** By queue. Other priorities are looked for, and at, as a whole. @default every priority is */
+  readonly levels?: ReadonlyMap<string, readonly Level[]> | undefined;
   /** Jobs of other kinds are left as they are: another release of the app has their handlers. */
   readonly kinds: readonly string[];
   /** `<worker>/<n>`, never used before: the fence of everything that follows. */
@@ -43,8 +54,12 @@ export interface Claimed {
   readonly jobs: readonly ClaimedJob[];
   /** Ids of due jobs that Postgres did not let become running and gave no error for: a trigger returned null. */
   readonly refused: readonly number[];
-  /** The size of the table; undefined where there was no job. */
-  readonly tableBytes: number | undefined;
+  /** Where the claim ended in each priority that it took jobs from. */
+  readonly ended: readonly (Level & { readonly queue: string })[];
+  /** The database's clock, in microseconds since 1970. */
+  readonly nowUs: number;
+  /** The size of the table. */
+  readonly tableBytes: number;
 }
 
 /**
@@ -55,24 +70,45 @@ export interface Claimed {
  * `isRowFault` knows: then {@link findNext} names the rows, to be claimed in parts.
  */
 export async function claim(db: Executor, jobs: TableName, request: ClaimRequest): Promise<Claimed> {
-  const answer = await rows(db, claimStatement(jobs, request));
-  const isRefused = (row: Row): boolean => row['queue'] == null;
-  const [first] = answer;
+  const claimed: ClaimedJob[] = [];
+  const refused: number[] = [];
+  let about: About = { nowUs: 0, bytes: 0, ended: null };
+  for (const row of await rows(db, claimStatement(jobs, request))) {
+    if (row['id'] == null) about = aboutOf(row);
+    else if (row['queue'] == null) refused.push(numberOf(row['id']));
+    else claimed.push(jobOf(row, request.lockedBy));
+  }
+  const ended = about.ended ?? [];
   return {
-    tableBytes: first?.['bytes'] == null ? undefined : numberOf(first['bytes']),
-    refused: answer.filter(isRefused).map((row) => numberOf(row['id'])),
-    jobs: answer
-      .filter((row) => !isRefused(row))
-      .map((row) => ({
-        id: numberOf(row['id']),
-        lockedBy: request.lockedBy,
-        queue: textOf(row['queue']),
-        kind: textOf(row['kind']),
-        payload: JSON.parse(textOf(row['payload'])),
-        attempt: numberOf(row['attempts']),
-        maxAttempts: numberOf(row['maxAttempts']),
-      })),
+    jobs: claimed,
+    refused,
+    ended: ended.map(([queue, priority, sinceUs]) => ({ queue, priority, sinceUs })),
+    nowUs: about.nowUs,
+    tableBytes: about.bytes,
   };
+}
+
+function jobOf(row: Row, lockedBy: string): ClaimedJob {
+  return {
+    id: numberOf(row['id']),
+    lockedBy,
+    queue: textOf(row['queue']),
+    kind: textOf(row['kind']),
+    payload: JSON.parse(textOf(row['payload'])),
+    attempt: numberOf(row['attempts']),
+    maxAttempts: numberOf(row['maxAttempts']),
+  };
+}
+
+/** What the last row of the answer tells in the place of a payload. */
+interface About {
+  readonly nowUs: number;
+  readonly bytes: number;
+  readonly ended: readonly [queue: string, priority: number, sinceUs: number][] | null;
+}
+
+function aboutOf(row: Row): About {
+  return JSON.parse(textOf(row['payload']));
 }
 
 /** The ids of the jobs that {@link claim} would take now, without taking them. */
@@ -105,47 +141,78 @@ answer as (
   select next.id, null, null, null, null, null, null, null
   from   next
   where  coalesce(next.id not in (select claimed.id from claimed), false)  -- coalesce: one hash table, not a join
+  union all
+  select null, null, null, ${about(jobs)}, null, null, null, null
 )
 -- "maxAttempts", and payload as text: a client may rename columns, and keys in json as well (postgres.js has transforms)
-select answer.id, answer.queue, answer.kind, answer.payload::text, answer.attempts, answer.max_attempts as "maxAttempts",
-       (select pg_catalog.pg_relation_size(${queryOf(jobs).text}::text::regclass)) as bytes  -- a select: once, not for each row
+select answer.id, answer.queue, answer.kind, answer.payload::text, answer.attempts, answer.max_attempts as "maxAttempts"
 from   answer  -- the update does not keep the order
 order  by pg_catalog.array_position(${queues}, answer.queue), answer.priority desc, answer.run_at, answer.id`;
 }
 
+function about(jobs: TableName): SQL {
+  return sql`jsonb_build_object(
+           'nowUs', (extract(epoch from now()) * 1000000)::bigint,
+           'bytes', pg_catalog.pg_relation_size(${queryOf(jobs).text}::text::regclass),
+           'ended', (select jsonb_agg(jsonb_build_array(ended.queue, ended.priority, ended.since))
+                     from   (select next.queue, next.priority,
+                                    (extract(epoch from greatest(max(next.run_at), 'epoch')) * 1000000)::bigint as since
+                             from   next
+                             group  by next.queue, next.priority) as ended))`;
+}
+
+/** A priority above and one below all that there are. */
+const [above, below] = [sql.raw('32768'), sql.raw('-32769')];
+
 /** `with …` up to the jobs to take, which it locks. */
-function next(jobs: TableName, { want, kinds, among, except }: Omit<ClaimRequest, 'lockedBy'>): SQL {
+function next(jobs: TableName, { want, levels, kinds, among, except }: Omit<ClaimRequest, 'lockedBy'>): SQL {
+  const known = [...want.keys()].map((queue) => levels?.get(queue) ?? []);
+  const priorities = known.map((list) => `{${list.map(({ priority }) => priority).join(',')}}`);
+  const since = known.map((list) => `{${list.map(({ sinceUs }) => sinceUs).join(',')}}`);
   return sql`
 with want as (
-  select want.queue, want.n
+  select want.queue, want.n, want.priorities::int[] as priorities, want.since::bigint[] as since
   -- Selects: the estimate is that of unknown lists, so a plan for all values is as good, and is kept.
-  from   unnest((select ${textArray([...want.keys()])}), (select ${intArray([...want.values()])})) as want(queue, n)
+  from   unnest((select ${textArray([...want.keys()])}), (select ${intArray([...want.values()])}),
+                (select ${textArray(priorities)}), (select ${textArray(since)})) as want(queue, n, priorities, since)
 ),
 next as materialized (  -- materialized: inlined into the update it could lock more rows than its limit
-  select due.id
+  select due.id, want.queue, due.priority, due.run_at
   from   want
   cross join lateral (  -- a scan per queue: one of all queues would sort every waiting job
-    with recursive level(priority) as (  -- the distinct priorities; future jobs of a high one do not lie in the way
-      (select job.priority
-       from   ${jobs} as job
-       where  job.state = 'available' and job.queue = want.queue
-       order  by job.priority desc
-       limit  1)
+    -- The distinct priorities, so that future jobs of a high one do not lie in the way. Bounds are columns of it: as
+    -- expressions they would be kept from the index where the table has row-level security.
+    with recursive level(priority, since) as (
+      select ${above}, null::timestamptz
       union all
-      select (select job.priority
-              from   ${jobs} as job
-              where  job.state = 'available' and job.queue = want.queue and job.priority < level.priority
-              order  by job.priority desc
-              limit  1)
+      select found.priority,
+             coalesce(timestamptz 'epoch' + interval '1 microsecond'
+                      * want.since[pg_catalog.array_position(want.priorities, found.priority)]::float8, '-infinity')
       from   level
-      where  level.priority is not null
+      cross join lateral (
+        select coalesce(max(known.priority), ${below}) as priority
+        from   unnest(want.priorities) as known(priority)
+        where  known.priority < level.priority
+      ) as known
+      cross join lateral (
+        select coalesce(  -- a known one is not looked for, only others above it: dead rows do not lie in the way
+                 (select job.priority
+                  from   ${jobs} as job
+                  where  job.state = 'available' and job.queue = want.queue
+                    and  job.priority < level.priority and job.priority > known.priority
+                  order  by job.priority desc
+                  limit  1),
+                 known.priority) as priority
+      ) as found
+      where  level.priority > ${below}
     )
-    select candidate.id
+    select candidate.id, candidate.priority, candidate.run_at
     from   level
     cross join lateral (
-      select job.id
+      select job.id, job.priority, job.run_at
       from   ${jobs} as job
       where  job.state = 'available' and job.queue = want.queue and job.priority = level.priority
+        and  job.run_at >= level.since
         and  job.run_at <= now()
         and  coalesce(job.kind = any((select ${textArray(kinds)})::text[]), false)  -- coalesce: statistics of rare kinds flip the plan
         ${among ? sql`and job.id = any(${idArray(among)})` : sql``}
@@ -154,7 +221,7 @@ next as materialized (  -- materialized: inlined into the update it could lock m
       limit  ${sql.raw(String(largestClaim))}  -- a constant, for the planner's estimate; else JIT compiles for 300 ms
       for update skip locked
     ) as candidate
-    where  level.priority between -32768 and 32767  -- drops the last, null level and estimates one level, not 101
+    where  level.priority between -32768 and 32767  -- drops the first and the last, and estimates one level, not 101
     limit  want.n
   ) as due
 )`;

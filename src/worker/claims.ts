@@ -4,7 +4,14 @@
  */
 import { isRowFault } from '../database/sqlstate.js';
 import type { TableName } from '../database/table-name.js';
-import { type ClaimedJob, type ClaimRequest, claim, findNext } from '../sql/claim.js';
+import {
+  type Claimed,
+  type ClaimedJob,
+  type ClaimRequest,
+  claim,
+  findNext,
+  type Level,
+} from '../sql/claim.js';
 import { errorBrief } from '../words/error-text.js';
 import { QueueError } from '../words/errors.js';
 import type { Events } from './events.js';
@@ -20,9 +27,12 @@ interface ClaimsOptions {
   orphaned(lockedBy: string): void;
 }
 
+/** What a look brought, and where it ended. */
+export type Taken = Pick<Claimed, 'jobs' | 'ended' | 'nowUs'>;
+
 export interface Claims {
-  /** Claims up to so many jobs of each queue. */
-  take(want: ReadonlyMap<string, number>): Promise<readonly ClaimedJob[]>;
+  /** Claims up to so many jobs of each queue, beginning where the levels say. */
+  take(want: ReadonlyMap<string, number>, levels: ReadonlyMap<string, readonly Level[]>): Promise<Taken>;
 }
 
 export function createClaims(
@@ -36,15 +46,15 @@ export function createClaims(
   let told: number[] = [];
   let reason: unknown;
 
-  async function claimOnce(request: Omit<ClaimRequest, 'lockedBy'>): Promise<readonly ClaimedJob[]> {
+  async function claimOnce(request: Omit<ClaimRequest, 'lockedBy'>): Promise<Taken> {
     const lockedBy = `${worker}/${++claims}`;
     try {
       const claimed = await statements.send((db) => claim(db, table, { ...request, lockedBy }), {
         late: () => orphaned(lockedBy),
       });
       refuse(claimed.refused);
-      if (claimed.tableBytes !== undefined) statements.tableHas(claimed.tableBytes);
-      return claimed.jobs;
+      statements.tableHas(claimed.tableBytes);
+      return claimed;
     } catch (error) {
       if (!isRowFault(error)) orphaned(lockedBy); // Postgres rolled back what it refused
       throw error;
@@ -58,7 +68,8 @@ export function createClaims(
     jobs: ClaimedJob[],
   ): Promise<void> {
     try {
-      jobs.push(...(await claimOnce({ ...request, among })));
+      const claimed = await claimOnce({ ...request, among });
+      jobs.push(...claimed.jobs);
     } catch (error) {
       const [only] = among;
       if (!isRowFault(error) || only === undefined) throw error;
@@ -69,10 +80,7 @@ export function createClaims(
     }
   }
 
-  async function claimInParts(
-    request: Omit<ClaimRequest, 'lockedBy'>,
-    fault: unknown,
-  ): Promise<readonly ClaimedJob[]> {
+  async function claimInParts(request: Omit<ClaimRequest, 'lockedBy'>, fault: unknown): Promise<Taken> {
     const next = await statements.send((db) => findNext(db, table, request));
     if (next.length === 0) throw fault; // somebody else was faster
     const jobs: ClaimedJob[] = [];
@@ -81,7 +89,7 @@ export function createClaims(
     } catch (error) {
       if (jobs.length === 0) throw error; // what was claimed is run; the next look tells of an error that lasts
     }
-    return jobs;
+    return { jobs, ended: [], nowUs: 0 };
   }
 
   /** Leaves them alone for a while, and says so once: where all jobs are refused, that is a line a look and not a job. */
@@ -106,10 +114,10 @@ export function createClaims(
   }
 
   return {
-    async take(want) {
+    async take(want, levels) {
       const request = { want, kinds, except: refused.ids() };
       try {
-        return await claimOnce(request);
+        return await claimOnce({ ...request, levels });
       } catch (error) {
         if (!isRowFault(error)) throw error;
         return await claimInParts(request, error);

@@ -5,14 +5,12 @@
  */
 import { assertTransaction, mayHaveReconnected, type Transaction } from '../database/executor.js';
 import type { TableName } from '../database/table-name.js';
-import { type JobContext, type Settled, settled } from '../registry/handlers.js';
 import type { ClaimedJob } from '../sql/claim.js';
 import { completeIn, requireOpenTransaction } from '../sql/complete.js';
-import { checkKeys } from '../words/checks.js';
-import { invalidOption, QueueError } from '../words/errors.js';
-import type { Outcome, When } from '../words/outcome.js';
-import { checkWhen } from '../words/times.js';
-import { Discard, isDiscard } from './discard.js';
+import { QueueError } from '../words/errors.js';
+import type { Outcome } from '../words/outcome.js';
+import { createContext } from './context.js';
+import { isDiscard } from './discard.js';
 import { failed, type OnFault } from './failure.js';
 import type { ServedKind } from './options.js';
 
@@ -90,7 +88,7 @@ export class Run {
     if (kind.timeoutMs !== Number.POSITIVE_INFINITY) {
       this.#timer = setTimeout(timeIsUp, kind.timeoutMs, this);
     }
-    handled(kind, this.job, new Context(this)).then(
+    handled(kind, this).then(
       () => this.#resolved(),
       (error: unknown) => this.#rejected(error),
     );
@@ -193,61 +191,11 @@ function timeIsUp(run: Run): void {
 }
 
 /** What the handler answers, as a promise, also where it throws at once. */
-function handled({ handler }: ServedKind, { payload }: ClaimedJob, context: Context): Promise<unknown> {
+function handled({ handler }: ServedKind, run: Run): Promise<unknown> {
   try {
-    return Promise.resolve(handler(payload, context));
+    return Promise.resolve(handler(run.job.payload, createContext(run)));
   } catch (error) {
     return Promise.reject(error);
-  }
-}
-
-/** The handler's view of its run. Its methods are made when they are looked at, and work detached. */
-class Context implements JobContext<string, unknown> {
-  readonly id: number;
-  readonly kind: string;
-  readonly queue: string;
-  readonly attempt: number;
-  readonly maxAttempts: number;
-  readonly lockedBy: string;
-  readonly #run: Run;
-
-  constructor(run: Run) {
-    const { job } = run;
-    this.id = job.id;
-    this.kind = job.kind;
-    this.queue = job.queue;
-    this.attempt = job.attempt;
-    this.maxAttempts = job.maxAttempts;
-    this.lockedBy = job.lockedBy;
-    this.#run = run;
-  }
-
-  get signal(): AbortSignal {
-    return this.#run.signal;
-  }
-
-  get snooze() {
-    const run = this.#run;
-    return (when: Parameters<JobContext['snooze']>[0]): Settled => {
-      run.record({ move: 'snooze', when: whenOf(when) });
-      return settled;
-    };
-  }
-
-  get discard() {
-    const run = this.#run;
-    return (reason: string): Settled => {
-      run.record({ move: 'discard', error: new Discard(String(reason)) });
-      return settled;
-    };
-  }
-
-  get complete() {
-    const run = this.#run;
-    return async (tx: Transaction): Promise<Settled> => {
-      await run.complete(tx);
-      return settled;
-    };
   }
 }
 
@@ -274,12 +222,4 @@ function rolledBack(job: ClaimedJob): QueueError {
     `Job ${job.id} was completed in a transaction that was rolled back, though its handler resolved.`,
     { data: { id: job.id } },
   );
-}
-
-function whenOf(given: { readonly delayMs?: number; readonly runAt?: Date | string }): When {
-  const isObject = typeof given === 'object' && given !== null;
-  if (isObject) checkKeys('snooze(…)', given, ['delayMs', 'runAt']);
-  const when = isObject ? checkWhen(given) : undefined;
-  if (!when) throw invalidOption('snooze(…)', '{ delayMs } or { runAt }', given);
-  return when;
 }

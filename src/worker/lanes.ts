@@ -14,11 +14,17 @@ export interface Lanes {
   /** The ms until one of the queues with room is to be looked into. */
   untilDue(room: ReadonlyMap<string, number>): number;
   isDue(queue: string): boolean;
-  /** Told what a look into a queue found, of how many it wanted, and how long the look took. */
-  looked(
-    queue: string,
-    look: { readonly found: number; readonly wanted: number; readonly tookMs: number },
-  ): void;
+  /** Told what a look into a queue found. */
+  looked(queue: string, look: QueueLook): void;
+}
+
+interface QueueLook {
+  /** Any job, and as many as there was room for. */
+  readonly some: boolean;
+  readonly full: boolean;
+  /** It looked at the whole queue. */
+  readonly whole: boolean;
+  readonly tookMs: number;
 }
 
 export function createLanes(queues: Iterable<string>, pollIntervalMs: number): Lanes {
@@ -35,14 +41,15 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       return Math.max(0, next - performance.now());
     },
     isDue,
-    looked(queue, { found, wanted, tookMs }) {
+    looked(queue, { some, full, whole, tookMs }) {
       const lane = lanes.get(queue);
       if (!lane) return;
-      if (found > 0) lane.pause.reset();
-      // A full look may have left more behind. A short one may have cost much (rows of kinds nobody serves lie in front),
-      // so it gets a tenth of the time; but not of seconds, which a lock or a blocked event loop has taken.
+      if (some) lane.pause.reset();
+      // A full look may have left more behind, and one at a part has not seen the rest. A short one may have cost much
+      // (rows of kinds nobody serves lie in front), so it gets a tenth of the time; but not of seconds, which a lock or a
+      // blocked event loop has taken.
       const costMs = Math.min(9 * tookMs, Math.max(longestCostMs, pollIntervalMs));
-      lane.dueAt = found >= wanted ? 0 : performance.now() + Math.max(lane.pause.next(), costMs);
+      lane.dueAt = full || !whole ? 0 : performance.now() + Math.max(lane.pause.next(), costMs);
     },
   };
 }

@@ -1,10 +1,11 @@
 /** The worker's loop: claim what there is room for, hand it over, sleep until there is a reason to look again. */
 import type { TableName } from '../database/table-name.js';
-import { type ClaimedJob, largestClaim } from '../sql/claim.js';
+import { type ClaimedJob, type Level, largestClaim } from '../sql/claim.js';
 import { releaseClaims } from '../sql/release-claims.js';
 import { createAlarm } from './alarm.js';
 import { createBatchSize } from './batch-size.js';
-import { createClaims } from './claims.js';
+import { createBounds } from './bounds.js';
+import { createClaims, type Taken } from './claims.js';
 import type { Events } from './events.js';
 import { createLanes } from './lanes.js';
 import { createRetryPause } from './pause.js';
@@ -43,6 +44,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   const lanes = createLanes(options.queues, pollIntervalMs);
   const retryPause = createRetryPause();
   const batchSize = createBatchSize(largestClaim);
+  const bounds = createBounds();
   const claims = createClaims(statements, events, { table, worker, kinds, orphaned });
   let orphans: string[] = [];
   let retryAt = 0;
@@ -65,22 +67,20 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   async function look(due: ReadonlyMap<string, number>): Promise<void> {
     await releaseOrphans();
     const want = new Map([...due].map(([queue, n]) => [queue, Math.min(n, batchSize.now())]));
+    const levels = bounds.of(want.keys());
     const began = performance.now();
-    let jobs: readonly ClaimedJob[];
+    let taken: Taken;
     try {
-      jobs = await claims.take(want);
+      taken = await claims.take(want, levels);
     } catch (error) {
       batchSize.failed(error);
       throw error;
     }
     const tookMs = performance.now() - began;
     batchSize.succeeded();
-    const costMs = looked ? tookMs : 0; // the first one also made the connection
+    const { jobs } = taken;
+    lookedInto(want, levels, taken, looked ? tookMs : 0); // the first one also made the connection
     looked = true;
-    for (const [queue, wanted] of want) {
-      const found = jobs.filter((job) => job.queue === queue).length;
-      lanes.looked(queue, { wanted, tookMs: costMs, found });
-    }
     if (jobs.length === 0) return;
     // Nobody runs them after a stop. And while a process stood still for so long, others may have begun them.
     if (stopped || tookMs > options.leaseMs) {
@@ -89,6 +89,27 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     }
     if (events.heard('claimed')) events.emit('claimed', { jobs: jobs.map(jobInfo), durationMs: tookMs });
     await options.take(jobs);
+  }
+
+  /** Says when to look again, and from where on. */
+  function lookedInto(
+    want: ReadonlyMap<string, number>,
+    levels: ReadonlyMap<string, readonly Level[]>,
+    { jobs, ended, nowUs }: Taken,
+    tookMs: number,
+  ): void {
+    const found = new Map<string, number>();
+    for (const { queue } of jobs) found.set(queue, (found.get(queue) ?? 0) + 1);
+    const looks = new Map(
+      [...want].map(([queue, wanted]) => {
+        const full = (found.get(queue) ?? 0) >= wanted;
+        return [queue, { full, ended: ended.filter((level) => level.queue === queue), nowUs }] as const;
+      }),
+    );
+    bounds.looked(levels, looks, tookMs);
+    for (const [queue, { full }] of looks) {
+      lanes.looked(queue, { full, some: found.has(queue), whole: !levels.has(queue), tookMs });
+    }
   }
 
   async function lookAgainOrRest(): Promise<void> {

@@ -71,16 +71,16 @@ export function statementTests(used: UsedDriver): void {
       { ...common, id: 2, queue: 'default', kind: 'greet', payload: 'second', maxAttempts: 3 },
       { ...common, id: 1, queue: 'default', kind: 'greet', payload: { n: 1 }, maxAttempts: 3 },
     ]);
-    expect(await claim(used.db, table, { want, kinds, lockedBy: 'worker/2' })).toEqual(nothing);
+    expect(await claim(used.db, table, { want, kinds, lockedBy: 'worker/2' })).toMatchObject(nothing);
   });
 
   it('claim nothing for no kinds and for no queues', async () => {
     await greet(used, 1);
     const want = new Map([['default', 1]]);
-    expect(await claim(used.db, table, { want, kinds: [], lockedBy: 'worker/1' })).toEqual(nothing);
-    expect(await claim(used.db, table, { want: new Map(), kinds: ['greet'], lockedBy: 'worker/2' })).toEqual(
-      nothing,
-    );
+    expect(await claim(used.db, table, { want, kinds: [], lockedBy: 'worker/1' })).toMatchObject(nothing);
+    expect(
+      await claim(used.db, table, { want: new Map(), kinds: ['greet'], lockedBy: 'worker/2' }),
+    ).toMatchObject(nothing);
     expect(await claimGreet(used, 1, 'worker/3')).toHaveLength(1);
   });
 

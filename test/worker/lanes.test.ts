@@ -15,8 +15,8 @@ it('every queue with room is due at first', () => {
 
 it('a queue that gave all is due at once, one that came back short is not', () => {
   const lanes = createLanes(room.keys(), 1_000);
-  lanes.looked('mail', { wanted: 2, found: 2, tookMs: 1 });
-  lanes.looked('default', { wanted: 5, found: 4, tookMs: 1 });
+  lanes.looked('mail', { some: true, full: true, whole: true, tookMs: 1 });
+  lanes.looked('default', { some: true, full: false, whole: true, tookMs: 1 });
   expect([...lanes.due(room).keys()]).toEqual(['mail']);
   expect(lanes.isDue('default')).toBe(false);
   expect(lanes.untilDue(new Map([['default', 1]]))).toBeGreaterThan(5);
@@ -25,7 +25,7 @@ it('a queue that gave all is due at once, one that came back short is not', () =
 it('the pause doubles up to the poll interval, and begins again after a job', () => {
   const lanes = createLanes(['mail'], 100);
   const pauseAfter = (found: number) => {
-    lanes.looked('mail', { wanted: 2, found, tookMs: 0 });
+    lanes.looked('mail', { some: found > 0, full: found >= 2, whole: true, tookMs: 0 });
     return Math.round(lanes.untilDue(new Map([['mail', 1]])) / 10) * 10;
   };
   expect([0, 0, 0, 0, 0, 0].map(pauseAfter)).toEqual([10, 20, 40, 80, 100, 100]);
@@ -35,12 +35,12 @@ it('the pause doubles up to the poll interval, and begins again after a job', ()
 it('a costly look gets a tenth of the time, but a look of seconds does not put the queue to sleep', () => {
   const lanes = createLanes(['mail'], 100);
   const pauseAfter = (tookMs: number) => {
-    lanes.looked('mail', { wanted: 2, found: 0, tookMs });
+    lanes.looked('mail', { some: false, full: false, whole: true, tookMs });
     return lanes.untilDue(new Map([['mail', 1]]));
   };
   expect(pauseAfter(10)).toBeGreaterThan(80);
   expect(lanes.isDue('mail')).toBe(false);
-  lanes.looked('mail', { wanted: 2, found: 0, tookMs: 60_000 });
+  lanes.looked('mail', { some: false, full: false, whole: true, tookMs: 60_000 });
   // untilDue never sleeps longer than the poll interval, after which the queue is asked for again.
   expect(pauseAfter(60_000)).toBeLessThanOrEqual(100);
 });
