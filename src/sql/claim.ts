@@ -151,12 +151,12 @@ order  by pg_catalog.array_position(${queues}, answer.queue), answer.priority de
 }
 
 function about(jobs: TableName): SQL {
-  return sql`jsonb_build_object(
-           'nowUs', (extract(epoch from now()) * 1000000)::bigint,
+  return sql`pg_catalog.jsonb_build_object(
+           'nowUs', (extract(epoch from now())::float8 * 1000000::float8)::bigint,
            'bytes', pg_catalog.pg_relation_size(${queryOf(jobs).text}::text::regclass),
-           'ended', (select jsonb_agg(jsonb_build_array(ended.queue, ended.priority, ended.since))
+           'ended', (select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(ended.queue, ended.priority, ended.since))
                      from   (select next.queue, next.priority,
-                                    (extract(epoch from greatest(max(next.run_at), 'epoch')) * 1000000)::bigint as since
+                                    (extract(epoch from greatest(max(next.run_at), 'epoch'))::float8 * 1000000::float8)::bigint as since
                              from   next
                              group  by next.queue, next.priority) as ended))`;
 }

@@ -13,6 +13,8 @@ import type { Level } from '../sql/claim.js';
 const marginUs = 1_000_000;
 /** The longest time between two claims that look at everything. */
 const longestMs = 10_000;
+/** Of a queue with more priorities nothing is remembered. */
+const mostLevels = 50;
 
 /** What a claim found in a queue. */
 interface Look {
@@ -50,7 +52,8 @@ export function createBounds(): Bounds {
     for (const { priority, sinceUs } of ended) {
       if (priority === lowest) levels.set(priority, Math.min(sinceUs, untilUs));
     }
-    known.set(queue, levels);
+    if (levels.size > mostLevels) known.delete(queue);
+    else known.set(queue, levels);
   }
 
   return {

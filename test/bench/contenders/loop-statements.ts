@@ -60,7 +60,8 @@ export function ourStatements(sql: Sql): Statements {
       const rows = await sql.unsafe<{ id: number; payload: string | null }[]>(claimOf.text, values, {
         prepare: true,
       });
-      return rows.map(({ id, payload }) => ({ id, payload: JSON.parse(payload ?? '{}') }));
+      // The last row tells about the table.
+      return rows.slice(0, -1).map(({ id, payload }) => ({ id, payload: JSON.parse(payload ?? '{}') }));
     },
     async finish(lockedBy, batch) {
       const { sql: text, params } = await completeQuery;
