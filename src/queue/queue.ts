@@ -163,11 +163,13 @@ export function createQueue<Kinds extends JobTypes>(
   });
 }
 
+const itemKeys = ['kind', 'payload', ...enqueueOptionKeys];
+
 function newJobOf(registry: AnyRegistry, item: unknown, index: number, maxPayloadBytes: number): NewJob {
   try {
-    checkKeys('a job of the list', item, ['kind', 'payload', ...enqueueOptionKeys]);
-    const { kind, payload, ...options } = item as EnqueueItem<unknown, unknown>;
-    return newJob(registry, kind, payload, options, maxPayloadBytes);
+    checkKeys('a job of the list', item, itemKeys);
+    const job = item as EnqueueItem<unknown, unknown>;
+    return newJob(registry, job.kind, job.payload, job, maxPayloadBytes);
   } catch (error) {
     if (!(error instanceof QueueError)) throw error;
     throw new QueueError(error.code, `Job ${index} of the list: ${error.message}`, {

@@ -10,16 +10,20 @@ import { QueueError, show } from '../words/errors.js';
 /** Far below the depth at which JSON.stringify or Postgres' parser run out of stack. */
 const deepest = 500;
 
+/** Of a character of a JavaScript string, in UTF-8. */
+const mostBytes = 3;
+
 /** The payload of a job as JSON text; `undefined`, for kinds without one, is `{}`. */
 export function payloadText(kind: string, payload: unknown, maxBytes: number): string {
   if (payload === undefined) return '{}';
   let text: string;
   try {
-    check(payload, { path: [], above: new Set() });
+    check(payload, { path: [], above: [] });
     text = JSON.stringify(payload);
   } catch (error) {
     throw invalidPayload(kind, error);
   }
+  if (text.length * mostBytes <= maxBytes) return text;
   const bytes = Buffer.byteLength(text);
   if (bytes > maxBytes) {
     throw new QueueError(
@@ -35,8 +39,8 @@ export function payloadText(kind: string, payload: unknown, maxBytes: number): s
 /** Where the walk is: one stack for all of it, since most payloads are fine and a path a value would be copied for nothing. */
 interface Walk {
   readonly path: (string | number)[];
-  /** The objects that contain the value at hand. */
-  readonly above: Set<object>;
+  /** The objects that contain the value at hand; few enough to be searched. */
+  readonly above: object[];
 }
 
 /** What is wrong, and where; turned into a QueueError once, at the top. */
@@ -78,7 +82,7 @@ function checkText(text: string, { path }: Walk): void {
 }
 
 function checkObject(value: object, walk: Walk): void {
-  if (walk.above.has(value)) throw new Refusal(walk.path, 'contains itself, which JSON cannot carry');
+  if (walk.above.includes(value)) throw new Refusal(walk.path, 'contains itself, which JSON cannot carry');
   if (walk.path.length >= deepest)
     throw new Refusal(walk.path.slice(0, 5), `is nested more than ${deepest} deep`);
   if (!Array.isArray(value) && !isPlain(value)) {
@@ -90,20 +94,19 @@ function checkObject(value: object, walk: Walk): void {
   if ('toJSON' in value && typeof value.toJSON === 'function') {
     throw new Refusal(walk.path, 'has a toJSON method, whose answer would be stored unchecked');
   }
-  walk.above.add(value);
+  walk.above.push(value);
   if (Array.isArray(value)) {
     // An index loop: forEach would skip the holes, which JSON turns into null.
     for (let i = 0; i < value.length; i++) checkPart(i, value[i], walk);
   } else {
     checkFields(value, walk);
   }
-  walk.above.delete(value);
+  walk.above.pop();
 }
 
 function checkFields(value: object, walk: Walk): void {
-  if (
-    Object.getOwnPropertySymbols(value).some((key) => Object.prototype.propertyIsEnumerable.call(value, key))
-  ) {
+  const symbols = Object.getOwnPropertySymbols(value);
+  if (symbols.some((key) => Object.prototype.propertyIsEnumerable.call(value, key))) {
     throw new Refusal(walk.path, 'has a symbol as a key, which JSON leaves out');
   }
   for (const [key, field] of Object.entries(value)) {

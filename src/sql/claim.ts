@@ -17,7 +17,8 @@ export const largestClaim = 1_000;
 
 /**
  * What is known of one priority of a queue: where to begin, in microseconds since 1970. A claim does not look at jobs of
- * this priority with a `run_at` before it: what lies there is dead rows, all but a few.
+ * this priority with a `run_at` before it: what lies there is dead rows, all but a few. 0 is no bound: all before 1970
+ * is, also what is due since `-infinity`.
  */
 export interface Level {
   readonly priority: number;
@@ -166,7 +167,10 @@ const [above, below] = [sql.raw('32768'), sql.raw('-32769')];
 
 /** `with …` up to the jobs to take, which it locks. */
 function next(jobs: TableName, { want, levels, kinds, among, except }: Omit<ClaimRequest, 'lockedBy'>): SQL {
-  const known = [...want.keys()].map((queue) => levels?.get(queue) ?? []);
+  // One that ended at a job due since before 1970 ended nowhere: there may be more of these.
+  const known = [...want.keys()].map(
+    (queue) => levels?.get(queue)?.filter(({ sinceUs }) => sinceUs > 0) ?? [],
+  );
   const priorities = known.map((list) => `{${list.map(({ priority }) => priority).join(',')}}`);
   const since = known.map((list) => `{${list.map(({ sinceUs }) => sinceUs).join(',')}}`);
   return sql`

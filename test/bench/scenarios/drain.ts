@@ -47,7 +47,7 @@ export const drain: Scenario = {
 
 /** Warm first: the second drain of a process runs compiled code on open connections. */
 export function measureDrain(stage: Stage, spec: ContenderSpec, jobs: number): Promise<Sample> {
-  const warmUp = Math.ceil(jobs / 10);
+  const warmUp = Math.ceil(jobs / 2);
   return stage.fresh(spec, async ({ contender, database }) => {
     await contender.call('fill', warmUp);
     await contender.call('drain', { jobs: warmUp });
