@@ -141,7 +141,8 @@ answer as (
   union all
   select next.id, null, null, null, null, null, null, null
   from   next
-  where  coalesce(next.id not in (select claimed.id from claimed), false)  -- coalesce: one hash table, not a join
+  where  (select count(*) from next) > (select count(*) from claimed)  -- usually not, and then nothing is hashed
+    and  coalesce(next.id not in (select claimed.id from claimed), false)  -- coalesce: one hash table, not a join
   union all
   select null, null, null, ${about(jobs)}, null, null, null, null
 )
@@ -207,6 +208,7 @@ next as materialized (  -- materialized: inlined into the update it could lock m
                   order  by job.priority desc
                   limit  1),
                  known.priority) as priority
+        offset 0  -- else it is looked for twice, once for each column of level
       ) as found
       where  level.priority > ${below}
     )

@@ -44,7 +44,8 @@ completed as (
 kept as (  -- usually none: nothing is sent back then
   select asked.id, asked.locked_by
   from   asked
-  where  coalesce((asked.id, asked.locked_by) not in (select completed.id, completed.locked_by from completed), true)
+  where  (select count(*) from asked) > (select count(*) from completed)
+    and  coalesce((asked.id, asked.locked_by) not in (select completed.id, completed.locked_by from completed), true)
 )
 select kept.id,
        kept.locked_by as "lockedBy",

@@ -38,7 +38,8 @@ export interface Bounds {
 export function createBounds(): Bounds {
   /** By queue, then by priority. */
   const known = new Map<string, Map<number, number>>();
-  let wholeAt = 0;
+  /** When to look at everything again. Each queue's own: looks into another one are no reason to put it off. */
+  const wholeAt = new Map<string, number>();
 
   function update(queue: string, { full, ended, nowUs }: Look): void {
     // It may be empty: the next claim makes sure.
@@ -59,20 +60,23 @@ export function createBounds(): Bounds {
   return {
     of(queues) {
       const bounds = new Map<string, readonly Level[]>();
-      if (performance.now() >= wholeAt) return bounds;
+      const now = performance.now();
       for (const queue of queues) {
         const levels = known.get(queue);
-        if (levels)
-          bounds.set(
-            queue,
-            [...levels].map(([priority, sinceUs]) => ({ priority, sinceUs })),
-          );
+        if (!levels || now >= (wholeAt.get(queue) ?? 0)) continue;
+        bounds.set(
+          queue,
+          [...levels].map(([priority, sinceUs]) => ({ priority, sinceUs })),
+        );
       }
       return bounds;
     },
     looked(given, looks, tookMs) {
-      for (const [queue, look] of looks) update(queue, look);
-      if (given.size === 0) wholeAt = performance.now() + Math.min(9 * tookMs, longestMs);
+      const nextWholeAt = performance.now() + Math.min(9 * tookMs, longestMs);
+      for (const [queue, look] of looks) {
+        update(queue, look);
+        if (!given.has(queue)) wholeAt.set(queue, nextWholeAt);
+      }
     },
   };
 }

@@ -26,7 +26,12 @@ interface LoopOptions {
   readonly leaseMs: number;
   /** How many jobs each queue has room for; empty when there is none, or when the worker should not take more. */
   room(): ReadonlyMap<string, number>;
-  /** Takes over claimed jobs, which are running under this worker's name now; resolves when all have begun. */
+  /** All slots of all queues. */
+  readonly slots: number;
+  /**
+   * Takes over claimed jobs, which are running under this worker's name now and have their slots at once; resolves when
+   * they, and those taken before, have begun.
+   */
   take(jobs: readonly ClaimedJob[]): Promise<void>;
 }
 
@@ -50,6 +55,9 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   let retryAt = 0;
   let looked = false;
   let stopped = false;
+  /** Claims whose jobs have not all begun, and when they will have. */
+  let beginning = 0;
+  let begun = Promise.resolve();
 
   function orphaned(lockedBy: string): void {
     orphans = [...orphans, lockedBy].slice(-mostOrphans);
@@ -88,7 +96,19 @@ export function createLoop(statements: Statements, events: Events, options: Loop
       return;
     }
     if (events.heard('claimed')) events.emit('claimed', { jobs: jobs.map(jobInfo), durationMs: tookMs });
-    await options.take(jobs);
+    beginning++;
+    begun = options.take(jobs).then(() => {
+      beginning--;
+      alarm.wake();
+    });
+  }
+
+  /** While the jobs of a large claim begin, there is no look for less than half of the slots: many small claims cost more. */
+  function room(): ReadonlyMap<string, number> {
+    const free = options.room();
+    if (beginning === 0) return free;
+    const total = [...free.values()].reduce((sum, n) => sum + n, 0);
+    return total >= options.slots / 2 ? free : new Map();
   }
 
   /** Says when to look again, and from where on. */
@@ -113,10 +133,10 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   }
 
   async function lookAgainOrRest(): Promise<void> {
-    const room = options.room();
-    const due = lanes.due(room);
+    const free = room();
+    const due = lanes.due(free);
     // Jobs that end wake the loop; after a failure that is no reason to ask before its pause is over.
-    const waitMs = Math.max(retryAt - performance.now(), due.size === 0 ? lanes.untilDue(room) : 0);
+    const waitMs = Math.max(retryAt - performance.now(), due.size === 0 ? lanes.untilDue(free) : 0);
     if (due.size === 0 || waitMs > 0) {
       await alarm.sleep(waitMs);
       // Handlers that end in the same turn of the event loop make room for one larger claim.
@@ -136,6 +156,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   return {
     async run() {
       while (!stopped) await lookAgainOrRest();
+      await begun;
       await releaseOrphans().catch(() => {}); // the rescuer finds them else
     },
     wake(queue) {

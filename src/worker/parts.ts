@@ -53,6 +53,7 @@ export function createParts(settings: Settings, name: string, events: Events): P
   const mostUnwritten = Math.max(2_000, slots.total);
   let backlog = false;
   let stopped = false;
+  let begun = Promise.resolve();
 
   const finisher = createFinisher(statements, table, events, (run) => {
     held.delete(run.job);
@@ -69,6 +70,7 @@ export function createParts(settings: Settings, name: string, events: Events): P
     kinds: [...settings.kinds.keys()],
     pollIntervalMs,
     leaseMs: settings.leaseMs,
+    slots: slots.total,
     room() {
       backlog = finisher.size() > mostUnwritten;
       return backlog ? new Map() : slots.room();
@@ -105,7 +107,8 @@ export function createParts(settings: Settings, name: string, events: Events): P
       held.set(job, undefined);
       slots.take(job.queue);
     }
-    return beginInTurns(jobs, begin);
+    begun = begun.then(() => beginInTurns(jobs, begin));
+    return begun;
   }
 
   function begin(job: ClaimedJob): void {

@@ -22,6 +22,14 @@ it('a queue that gave all is due at once, one that came back short is not', () =
   expect(lanes.untilDue(new Map([['default', 1]]))).toBeGreaterThan(5);
 });
 
+it('a queue of which only a part was looked at is due at once, also when that part gave little and took long', () => {
+  const lanes = createLanes(room.keys(), 1_000);
+  lanes.looked('mail', { some: false, full: false, whole: false, tookMs: 500 });
+  expect(lanes.isDue('mail')).toBe(true);
+  lanes.looked('mail', { some: false, full: false, whole: true, tookMs: 1 });
+  expect(lanes.isDue('mail')).toBe(false);
+});
+
 it('the pause doubles up to the poll interval, and begins again after a job', () => {
   const lanes = createLanes(['mail'], 100);
   const pauseAfter = (found: number) => {

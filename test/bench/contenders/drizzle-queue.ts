@@ -15,6 +15,8 @@ export interface DrizzleQueueOptions {
   readonly workers?: number | undefined;
   /** Serve so many queues instead of the default one. @default 0 */
   readonly queues?: number | undefined;
+  /** Of the worker's connections. @default 'on' */
+  readonly synchronousCommit?: 'on' | 'off' | undefined;
 }
 
 /** The most queues of a scenario. */
@@ -31,12 +33,19 @@ const registry = defineJobs(kinds);
 const queue = createQueue(registry);
 
 export function createDrizzleQueue(url: string, options: DrizzleQueueOptions): Contender {
-  const { driver, slots, workers = 1, queues = 0 } = options;
+  const { driver, slots, workers = 1, queues = 0, synchronousCommit } = options;
   const sql = postgres(url, { max: 1, onnotice: () => {} });
-  const { db, end } = connect(driver, url);
+  const { db, end } = connect(driver, url, synchronousCommit);
 
   return {
-    settings: { driver, slots, workers, ...(queues > 0 ? { queues } : {}), 'everything else': 'default' },
+    settings: {
+      driver,
+      slots,
+      workers,
+      ...(queues > 0 ? { queues } : {}),
+      ...(synchronousCommit ? { synchronous_commit: synchronousCommit } : {}),
+      'everything else': 'default',
+    },
     async prepare() {
       for (const migration of await readMigrations()) await sql.unsafe(migration);
     },
@@ -98,11 +107,18 @@ export function createDrizzleQueue(url: string, options: DrizzleQueueOptions): C
   };
 }
 
-function connect(driver: DrizzleQueueOptions['driver'], url: string) {
+function connect(
+  driver: DrizzleQueueOptions['driver'],
+  url: string,
+  synchronous_commit: DrizzleQueueOptions['synchronousCommit'] = 'on',
+) {
   if (driver === 'postgres.js') {
-    const client = postgres(url, { onnotice: () => {} });
+    const client = postgres(url, { connection: { synchronous_commit }, onnotice: () => {} });
     return { db: overPostgresJs({ client }), end: () => client.end({ timeout: 5 }) };
   }
-  const client = new pg.Pool({ connectionString: url });
+  const client = new pg.Pool({
+    connectionString: url,
+    options: `-c synchronous_commit=${synchronous_commit}`,
+  });
   return { db: overPg({ client }), end: () => client.end() };
 }

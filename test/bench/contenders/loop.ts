@@ -12,11 +12,11 @@ import { createPlainInsert } from './plain-insert.js';
 export interface LoopOptions {
   /** `plain`: the shortest that will do; `ours`: the very text that the library sends. */
   readonly statements: 'plain' | 'ours';
-  /** Jobs claimed at once. @default 500 */
+  /** Jobs claimed at once. @default 1_000 */
   readonly batch?: number | undefined;
 }
 
-export function createLoop(url: string, { statements, batch = 500 }: LoopOptions): Contender {
+export function createLoop(url: string, { statements, batch = 1_000 }: LoopOptions): Contender {
   const inserts = createPlainInsert(url, {});
   const sql = postgres(url, { max: 2, onnotice: () => {} });
   const { claim, finish } = statements === 'ours' ? ourStatements(sql) : plainStatements(sql);

@@ -5,10 +5,11 @@ import { best, boss, bullmqPostgres, bullmqRedis, graphile, ours, oursOnPg } fro
 import { count, ratioGoal, type Sample, type Scenario } from './scenario.js';
 
 const loop = 'hand-written loop';
+const asyncCommit = 'drizzle-queue, synchronous_commit off';
 const sameStatements = 'loop of our statements';
 const jobsOf = {
-  full: { most: 30_000, slow: 2_000 },
-  quick: { most: 10_000, slow: 500 },
+  full: { most: 60_000, slow: 2_000 },
+  quick: { most: 20_000, slow: 500 },
   tiny: { most: 300, slow: 50 },
 } as const;
 
@@ -28,6 +29,7 @@ export const drain: Scenario = {
       line(loop, { contender: 'loop', statements: 'plain' }),
       line(sameStatements, { contender: 'loop', statements: 'ours' }),
       line(oursOnPg, best[oursOnPg]),
+      line(asyncCommit, { ...best[ours], synchronousCommit: 'off' }),
       line(graphile, best[graphile]),
       line(boss, best[boss]),
       line(bullmqPostgres, best[bullmqPostgres], slow),
@@ -46,8 +48,12 @@ export const drain: Scenario = {
 };
 
 /** Warm first: the second drain of a process runs compiled code on open connections. */
-export function measureDrain(stage: Stage, spec: ContenderSpec, jobs: number): Promise<Sample> {
-  const warmUp = Math.ceil(jobs / 2);
+export function measureDrain(
+  stage: Stage,
+  spec: ContenderSpec,
+  jobs: number,
+  warmUp = Math.ceil(jobs / 2),
+): Promise<Sample> {
   return stage.fresh(spec, async ({ contender, database }) => {
     await contender.call('fill', warmUp);
     await contender.call('drain', { jobs: warmUp });

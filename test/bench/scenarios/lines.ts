@@ -10,8 +10,8 @@ export const bullmqRedis = 'BullMQ, Redis';
 
 /** Each with the best settings that its own documentation names for many small jobs. */
 export const best = {
-  [ours]: { contender: 'drizzle-queue', driver: 'postgres.js', slots: 500 },
-  [oursOnPg]: { contender: 'drizzle-queue', driver: 'node-postgres', slots: 500 },
+  [ours]: { contender: 'drizzle-queue', driver: 'postgres.js', slots: 1_000 },
+  [oursOnPg]: { contender: 'drizzle-queue', driver: 'node-postgres', slots: 1_000 },
   [graphile]: { contender: 'graphile-worker' },
   [boss]: { contender: 'pg-boss' },
   [bullmqPostgres]: { contender: 'bullmq', backend: 'postgres' },
