@@ -49,6 +49,8 @@ export interface PgPool {
     readonly name: string;
     readonly text: string;
     readonly values: readonly unknown[];
+    /** For each type, what makes a value of its text. */
+    readonly types: { getTypeParser(): (text: string) => unknown };
   }): Promise<{ rows: readonly Row[] }>;
 }
 export interface PgClient {

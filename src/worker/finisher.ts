@@ -2,7 +2,7 @@
  * Writes how runs ended: batched as they come, one statement in flight, kept in memory while the database is away.
  */
 import type { Executor } from '../database/executor.js';
-import { isRowFault } from '../database/sqlstate.js';
+import { isPassing, isRowFault } from '../database/sqlstate.js';
 import type { TableName } from '../database/table-name.js';
 import { completeMany } from '../sql/complete-many.js';
 import { type Finish, finish } from '../sql/finish.js';
@@ -109,20 +109,25 @@ export function createFinisher(
   }
 
   async function write(batch: readonly Pending[]): Promise<void> {
-    await writeWith(completeMany, batch.filter(isComplete));
-    await writeWith(finish, batch.filter(isKeeping));
+    const keeping = batch.filter(isKeeping);
+    const reached = await writeWith(completeMany, batch.filter(isComplete));
+    inFlight = keeping.length;
+    if (reached) await writeWith(finish, keeping);
+    else pending = [...keeping, ...pending];
   }
 
+  /** False when the database was not to be reached: then nothing else need be tried now. */
   async function writeWith<One extends Pending>(
     statement: (db: Executor, jobs: TableName, batch: readonly One[]) => Promise<readonly Finished[]>,
     batch: readonly One[],
-  ): Promise<void> {
-    if (batch.length === 0) return;
+  ): Promise<boolean> {
+    if (batch.length === 0) return true;
     try {
       const answers = await statements.send((db) => statement(db, table, batch));
       retryPause.reset();
       batchSize.succeeded();
       settle(batch, answers);
+      return true;
     } catch (error) {
       const [only] = batch;
       if (!isRowFault(error)) later(batch, error);
@@ -133,6 +138,7 @@ export function createFinisher(
         await writeWith(statement, batch.slice(0, middle));
         await writeWith(statement, batch.slice(middle));
       }
+      return !isPassing(error);
     }
   }
 

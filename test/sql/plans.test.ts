@@ -6,6 +6,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Executor } from '../../src/database/executor.js';
 import { claim } from '../../src/sql/claim.js';
+import { completeMany } from '../../src/sql/complete-many.js';
 import { finish } from '../../src/sql/finish.js';
 import { heartbeat } from '../../src/sql/heartbeat.js';
 import { releaseClaims } from '../../src/sql/release-claims.js';
@@ -78,6 +79,31 @@ describe.each([
       expect(nodes(next).filter(isSort)).toEqual([]);
       expect(buffers(next)).toBeLessThan(60);
       expect(buffers(explained.Plan)).toBeLessThan(20 * 10);
+    });
+
+    it.each([
+      ['of 100 jobs', 100],
+      ['of 500 jobs', 500],
+    ])(
+      'a complete %s finds them by index, goes through them once and sends nothing back',
+      async (_, jobs) => {
+        const explained = await plan((db) => completeMany(db, table, held(jobs)));
+
+        expect(explained.Plan['Actual Rows']).toBe(0);
+        expectCheap(explained);
+        expect(buffers(explained.Plan)).toBeLessThan(20 * jobs);
+        expect(rowsSeen(explained.Plan)).toBeLessThan(30 * jobs);
+      },
+    );
+
+    it('a complete of 500 jobs of which none is ours any more finds them by index', async () => {
+      const lost = held(500).map(({ id }) => ({ id, lockedBy: 'worker/9' }));
+
+      const explained = await plan((db) => completeMany(db, table, lost));
+
+      expect(explained.Plan['Actual Rows']).toBe(500);
+      expectCheap(explained);
+      expect(buffers(explained.Plan)).toBeLessThan(20 * 500);
     });
 
     it.each([

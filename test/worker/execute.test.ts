@@ -188,6 +188,89 @@ describe('an outcome call', () => {
   );
 });
 
+describe('the context, taken apart', () => {
+  it('has all that it has as a whole', async () => {
+    const handler: TaskHandler = async (_, job) => {
+      const { id, kind, queue, attempt, maxAttempts, lockedBy, signal, snooze, discard, complete } = job;
+      given.push({ id, kind, queue, attempt, maxAttempts, lockedBy, aborted: signal.aborted });
+      if (attempt === 1 && id === ids[0]) return snooze({ delayMs: 60_000 });
+      if (id === ids[1]) return discard('no use');
+      return database.db.transaction((tx) => complete(tx));
+    };
+    const ids: number[] = [];
+    const given: unknown[] = [];
+    const { add, seen } = await startTask(handler, { slots: 1, maxAttempts: 3 });
+    await database.db.transaction(async () => {
+      for (let n = 0; n < 3; n++) ids.push(await add(n, { delayMs: 50 }));
+    });
+    await until(() => seen.snoozed.length + seen.discarded.length + seen.completed.length === 3, {
+      what: 'all ends',
+    });
+    const [first] = ids;
+    expect(given[0]).toEqual({
+      id: first,
+      kind: 'task',
+      queue: 'default',
+      attempt: 1,
+      maxAttempts: 3,
+      lockedBy: expect.stringMatching(/\/\d+$/),
+      aborted: false,
+    });
+    expect(seen).toMatchObject({
+      snoozed: [{ job: { id: ids[0] } }],
+      discarded: [{ job: { id: ids[1] } }],
+      completed: [{ job: { id: ids[2] } }],
+      error: [],
+    });
+  });
+});
+
+describe('the signal', () => {
+  it('is aborted, with the reason, also when it is first looked at after that', async () => {
+    const gate = createGate();
+    const seenBy: { aborted: boolean; reason: unknown }[] = [];
+    const handler: TaskHandler = async (_, job) => {
+      await gate.passed;
+      const { signal } = job;
+      seenBy.push({ aborted: signal.aborted, reason: signal.reason });
+      seenBy.push({ aborted: job.signal === signal, reason: job.signal.reason });
+    };
+    const { add, seen } = await startTask(handler, { timeoutMs: 30 });
+    const id = await add(1);
+    await until(() => seen.failed.length, { what: 'the time limit' });
+    gate.open();
+    await until(() => seenBy.length === 2, { what: 'both looks' });
+    const reason = expect.objectContaining({ code: 'HANDLER_TIMEOUT', data: { id, timeoutMs: 30 } });
+    expect(seenBy).toEqual([
+      { aborted: true, reason },
+      { aborted: true, reason },
+    ]);
+  });
+
+  it('taken before is the one that is aborted', async () => {
+    const signals: AbortSignal[] = [];
+    const handler: TaskHandler = async (_, job) => {
+      const { signal } = job;
+      signals.push(signal);
+      await new Promise((_resolve, reject) => signal.addEventListener('abort', reject));
+      signals.push(job.signal);
+    };
+    const { add, seen } = await startTask(handler, { timeoutMs: 50 });
+    await add(1);
+    await until(() => seen.failed.length, { what: 'the time limit' });
+    expect(signals).toMatchObject([{ aborted: true, reason: { code: 'HANDLER_TIMEOUT' } }]);
+  });
+
+  it('of a run that ended well is not aborted, whenever it is looked at', async () => {
+    const contexts: { signal: AbortSignal }[] = [];
+    const { add, seen, worker } = await startTask((_, job) => void contexts.push(job));
+    await add(1);
+    await until(() => seen.completed.length, { what: 'the end' });
+    await worker.stop();
+    expect(contexts.map(({ signal }) => signal.aborted)).toEqual([false]);
+  });
+});
+
 it('an outcome that was recorded counts also when the handler then runs out of time', async () => {
   const { add, seen } = await startTask(
     (_, job) => {

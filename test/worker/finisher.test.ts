@@ -46,7 +46,7 @@ it('writes the ends of one turn in one statement', async () => {
       started++;
       return go.passed;
     },
-    { slots: 200 },
+    { slots: 200, heartbeatMs: 10_000 }, // a row that is renewed at this moment would be tried again
   );
   await fill(database.sql).available(200, { kind: 'task' });
   await until(() => started === 200, { what: 'all jobs to run at once' });
@@ -162,6 +162,28 @@ it('leaves a row that somebody holds for later, and writes the others now', asyn
   expect(seen).toMatchObject({ lost: [], error: [] });
 });
 
+it('a stop counts only what is not written, not what went with it', async () => {
+  await atEveryEnd(`if tg_op = 'UPDATE' then perform pg_advisory_xact_lock(1); end if;`);
+  const holder = await database.sql.reserve();
+  await holder`select pg_advisory_lock(1)`;
+  const go = createGate();
+  const { add, seen, worker } = await startTask(
+    async ({ n }) => {
+      await go.passed;
+      if (n === 0) throw new Error('no luck');
+    },
+    { heartbeatMs: 10_000 },
+  );
+  await Promise.all([add(0), add(1), add(2)]);
+  await until(() => seen.claimed.flatMap(({ jobs }) => jobs).length === 3, { what: 'the claims' });
+  go.open();
+  await until(() => seen.completed.length === 2, { what: 'what can be written' });
+  await worker.stop({ graceMs: 0 });
+  await holder`select pg_advisory_unlock(1)`;
+  holder.release();
+  expect(seen.stopped).toEqual([{ unwritten: 1 }]);
+});
+
 it('does not make new ends wait for the pause after a row that stays held', async () => {
   const go = createGate();
   const { add, seen } = await startTask(({ n }) => (n === 0 ? go.passed : undefined));
@@ -178,6 +200,42 @@ it('does not make new ends wait for the pause after a row that stays held', asyn
     // In step with the pauses, which double up to a second, fifteen ends take ten seconds.
     expect(performance.now() - began).toBeLessThan(5_000);
   });
+});
+
+it('writes the end of a row that was held for a moment soon after, however long another is held', async () => {
+  const tries = new Map<string, number>();
+  const logger = {
+    logQuery(query: string, [ids]: readonly unknown[]) {
+      if (!query.includes('completed as')) return;
+      for (const id of String(ids).match(/\d+/g) ?? []) tries.set(id, (tries.get(id) ?? 0) + 1);
+    },
+  };
+  const client = postgres(database.url, { onnotice: () => {} });
+  const gates = [createGate(), createGate()];
+  const { add, seen } = await startTask(({ n }) => gates[n]?.passed, {
+    heartbeatMs: 10_000,
+    db: drizzle({ client, logger }),
+  });
+  const [long, short] = await Promise.all([add(0), add(1)]);
+  await until(() => seen.claimed.flatMap(({ jobs }) => jobs).length === 2, { what: 'both claims' });
+
+  await whileHeld(database.sql, [long], async () => {
+    gates[0]?.open();
+    // Each pause of it is twice the last, from 5 ms on: the next takes a second.
+    await until(() => tries.get(String(long)) === 9, { what: 'pauses of up to a second' });
+    await whileHeld(database.sql, [short], async () => {
+      gates[1]?.open();
+      await until(() => (tries.get(String(short)) ?? 0) >= 2, { what: 'a pause of the other' });
+    });
+    const began = performance.now();
+    await until(() => seen.completed.length, { what: 'the end of the other' });
+    expect(performance.now() - began).toBeLessThan(300);
+    expect(seen.completed).toMatchObject([{ job: { id: short } }]);
+  });
+
+  await until(() => seen.completed.length === 2, { what: 'both ends' });
+  expect(seen).toMatchObject({ lost: [], error: [] });
+  await client.end();
 });
 
 it('leaves rows alone that were deleted or moved meanwhile, and says so', async () => {

@@ -6,7 +6,7 @@ import { boss, bullmqPostgres, bullmqRedis, graphile, ours, prompt } from './lin
 import { type Goal, measured, type Sample, type Scenario } from './scenario.js';
 
 const loop = 'hand-written LISTEN loop';
-const jobsOf = { full: 60, quick: 30, tiny: 8 } as const;
+const jobsOf = { full: 60, quick: 20, tiny: 8 } as const;
 /** Apart enough for a worker to be idle again, and never in step with its polls. */
 const gapMs = { full: [80, 200], quick: [50, 150], tiny: [5, 20] } as const;
 const warmUp = 5;
