@@ -184,8 +184,11 @@ describe.each(Object.entries(apps))('on %s', (driver, connectApp) => {
       await take();
       await complete([{ id: 0, lockedBy: 'worker/0' }]);
     }
-    const [kept] = await app.run('select generic_plans from pg_prepared_statements where generic_plans > 0');
-    expect(kept).toBeDefined();
+    const [view] = await app.run(`
+      select 1 from pg_attribute where attrelid = 'pg_prepared_statements'::regclass and attname = 'generic_plans'`);
+    // Postgres 13 does not tell.
+    const keptPlans = 'select generic_plans from pg_prepared_statements where generic_plans > 0';
+    if (view) expect(await app.run(keptPlans)).not.toHaveLength(0);
 
     await fill(sql).available(50_000, { kind: 'task', dueInS: sql`-i` });
     await take();
