@@ -10,7 +10,7 @@ scenarios: ${scenarios.map(({ name }) => name).join(', ')}
 --quick    smaller and two rounds: within five minutes, for a first look
 --tiny     hundreds of jobs and one round: only to see that everything runs
 --rounds   how often each contender is measured (5; with --quick 2)
---output   where the JSON goes (test/bench/results/<time>.json); the charts go beside it`;
+--output   where the JSON goes (test/bench/results/<time>/results.json); the charts go beside it`;
 
 export type Command =
   | { readonly chart: string }

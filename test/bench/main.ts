@@ -39,7 +39,8 @@ async function bench({
   output,
 }: Exclude<Command, { chart: string }>): Promise<void> {
   const at = new Date().toISOString();
-  const file = output ?? join(resultsFolder, `${at.replaceAll(':', '-').slice(0, 19)}.json`);
+  // A folder of its own: the charts beside it are not those that the README shows.
+  const file = output ?? join(resultsFolder, at.replaceAll(':', '-').slice(0, 19), 'results.json');
   const server = await startServer();
   let redis: RedisServer | undefined;
   try {

@@ -10,7 +10,7 @@ import { completeMany } from '../../src/sql/complete-many.js';
 import { finish } from '../../src/sql/finish.js';
 import { heartbeat } from '../../src/sql/heartbeat.js';
 import { releaseClaims } from '../../src/sql/release-claims.js';
-import { rescue } from '../../src/sql/rescue.js';
+import { findDead, rescue } from '../../src/sql/rescue.js';
 import { useDatabase } from '../support/database.js';
 import { fill, table, untilServerHasRunFor } from '../support/jobs.js';
 import {
@@ -115,6 +115,7 @@ describe.each([
         { jobs: 1_000, send: (db: Executor) => heartbeat(db, table, held(1_000)) },
       ],
       ['the rescue of 500 of 1,000 jobs', { jobs: 500, send: (db: Executor) => rescue(db, table) }],
+      ['the look for 500 dead of 1,000 jobs', { jobs: 500, send: (db: Executor) => findDead(db, table) }],
       [
         'the release of a claim',
         { jobs: 1_000, send: (db: Executor) => releaseClaims(db, table, ['worker/1']) },
