@@ -3,6 +3,7 @@
  * the closed connection, which ends the process by an error that nobody can catch, or costs the pool that connection for
  * good; and what the callback sends later goes to whoever has the connection next, also into another transaction.
  */
+import { clientOf } from './client.js';
 import type { Executor } from './executor.js';
 import { endsSession } from './sqlstate.js';
 
@@ -24,7 +25,7 @@ const guarded = new WeakMap<Client, { users: number; readonly begin: Begin }>();
 
 /** Guards the transactions of the database's postgres.js client until the returned function is called. */
 export function guardTransactions(db: Executor): () => void {
-  const client: unknown = '$client' in db ? db.$client : undefined;
+  const client = clientOf(db);
   if (!isPostgresJs(client)) return () => {};
   const guard = guarded.get(client) ?? { users: 0, begin: client.begin };
   guarded.set(client, guard);

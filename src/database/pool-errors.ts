@@ -3,6 +3,7 @@
  * or on the client (for one that is checked out), and Node throws where nobody listens. Drizzle 0.45 never gives back a
  * client that breaks in a transaction's `begin`. For postgres.js there is `lost-transactions.ts`.
  */
+import { clientOf } from './client.js';
 import type { Executor } from './executor.js';
 
 interface Emitter {
@@ -23,7 +24,7 @@ const watched = new WeakMap<Emitter, { readonly reports: Set<Report>; unlisten()
  * client gets one listener for its life, so that many checkouts do not add up.
  */
 export function watchPool(db: Executor, report: Report): () => void {
-  const pool: unknown = '$client' in db ? db.$client : undefined;
+  const pool = clientOf(db);
   if (!isEmitter(pool)) return () => {};
   const { reports, unlisten } = watched.get(pool) ?? listen(pool);
   reports.add(report);
