@@ -15,7 +15,10 @@ export type SchemaProblemCode =
   | 'CHECK_DIFFERS'
   | 'STORAGE_NOT_SET'
   | 'RIGHT_MISSING'
-  | 'POLICY_MISSING';
+  | 'POLICY_MISSING'
+  // Told by workers only.
+  | 'NOT_LISTENING'
+  | 'DIRECT_DB_DIFFERS';
 
 /** One thing that the database lacks. */
 export interface SchemaProblem {

@@ -58,6 +58,10 @@ export interface PgClient {
   connect(): Promise<unknown>;
   query(text: string, values?: readonly unknown[]): Promise<{ rows: readonly Row[] }>;
   on(event: 'error' | 'end', listener: () => void): unknown;
+  on(
+    event: 'notification',
+    listener: (notification: { readonly channel: string; readonly payload?: string }) => void,
+  ): unknown;
   end(): Promise<void>;
 }
 
@@ -75,6 +79,17 @@ export interface PostgresJs {
   end(options: { timeout: number }): Promise<void>;
 }
 type PostgresJsRows = readonly Row[] & { readonly state?: { readonly pid?: number } };
+
+/** What is used of PGlite. */
+export interface PGlite {
+  /** Gives what ends it. */
+  listen(channel: string, listener: (text: string) => void): Promise<() => Promise<void>>;
+}
+
+export function isPGlite(client: unknown): client is PGlite {
+  if (typeof client !== 'object' || client === null) return false;
+  return 'listen' in client && typeof client.listen === 'function' && 'waitReady' in client;
+}
 
 export function isPostgresJs(client: unknown): client is PostgresJs {
   return typeof client === 'function' && 'options' in client && 'unsafe' in client && 'reserve' in client;

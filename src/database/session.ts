@@ -1,6 +1,6 @@
 /**
  * A connection of its own beside the app's pool, for what belongs to one session: a lock that tells whether the process
- * lives. Found through Drizzle's `$client`, with the pool's own options. PGlite and HTTP drivers have none.
+ * lives, and LISTEN. Found through Drizzle's `$client`, with the pool's own options. PGlite and HTTP drivers have none.
  */
 import type { SQL } from 'drizzle-orm';
 import { clientOf, isPgPool, isPostgresJs, type PgPool, type PostgresJs, queryOf } from './client.js';
@@ -12,10 +12,14 @@ export interface Session extends Pick<Executor, 'execute'> {
   execute(query: SQL): Promise<readonly Row[]>;
   /** The backend's process id, as it was told when the connection was made. */
   readonly pid: number | undefined;
+  /** Calls the listener with each notification that the connection hears, from now on; one listener. */
+  onNotification(listener: NotificationListener): void;
   /** Resolves when the connection is gone, whoever ended it. */
   readonly lost: Promise<void>;
   end(): void;
 }
+
+export type NotificationListener = (channel: string, text: string) => void;
 
 /** How a session is opened on the database's driver; undefined where it has none. */
 export function sessionOpener(db: Executor): (() => Promise<Session>) | undefined {
@@ -31,6 +35,8 @@ async function openPg(pool: PgPool): Promise<Session> {
     client.on('error', () => resolve()); // without a listener it would end the process
     client.on('end', () => resolve());
   });
+  let heard: NotificationListener = () => {};
+  client.on('notification', ({ channel, payload = '' }) => heard(channel, payload));
   const end = (): void => void client.end().catch(() => {});
   try {
     await client.connect();
@@ -44,6 +50,9 @@ async function openPg(pool: PgPool): Promise<Session> {
       return (await client.query(text, values)).rows;
     },
     pid: client.processID,
+    onNotification(listener) {
+      heard = listener;
+    },
     lost,
     end,
   };
@@ -61,6 +70,7 @@ async function openPostgresJs(pool: PostgresJs): Promise<Session> {
     lose = resolve;
   });
   let gone = false;
+  let heard: NotificationListener = () => {};
   const client = connect({
     ...pool.options,
     shared: { retries: 0, typeArrayMap: {} }, // of its own, or both would count their failures together
@@ -69,6 +79,7 @@ async function openPostgresJs(pool: PostgresJs): Promise<Session> {
     max_lifetime: null,
     connect_timeout: 5,
     fetch_types: false,
+    onnotify: (channel: string, text: string) => heard(channel, text),
     onclose() {
       gone = true; // it would connect again for the next query, as another session
       lose();
@@ -92,6 +103,9 @@ async function openPostgresJs(pool: PostgresJs): Promise<Session> {
       return run(text, values);
     },
     pid,
+    onNotification(listener) {
+      heard = listener;
+    },
     lost,
     end,
   };

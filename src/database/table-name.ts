@@ -1,4 +1,5 @@
 /** The full, quoted name of a table, so that no statement depends on a connection's `search_path`. */
+import { createHash } from 'node:crypto';
 import { type SQL, sql } from 'drizzle-orm';
 import { getTableConfig } from 'drizzle-orm/pg-core';
 import type { JobsTable } from './tables.js';
@@ -10,6 +11,14 @@ export type TableName = SQL;
 export function tableKey(table: JobsTable): string {
   const { schema = 'public', name } = getTableConfig(table);
   return `${schema}.${name}`;
+}
+
+/**
+ * The channel for NOTIFY of a table: `drizzle_queue_` and 16 hex digits of the SHA-256 of its {@link tableKey}. By a hash,
+ * since Postgres cuts names off at 63 bytes, and two tables must not wake each other's workers.
+ */
+export function channelOf(table: JobsTable): string {
+  return `drizzle_queue_${createHash('sha256').update(tableKey(table)).digest('hex').slice(0, 16)}`;
 }
 
 /** A table declared without a schema is in `public`: that is where drizzle-kit puts it. */

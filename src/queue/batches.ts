@@ -6,8 +6,8 @@ import { largestInsert } from '../sql/enqueue-many.js';
 const mostCharacters = 16_000_000;
 
 /** Parts of the list, in order, none empty. A job larger than the bound has a statement of its own. */
-export function* batches(list: readonly NewJob[]): Generator<readonly NewJob[]> {
-  let batch: NewJob[] = [];
+export function* batches<Job extends NewJob>(list: readonly Job[]): Generator<readonly Job[]> {
+  let batch: Job[] = [];
   let characters = 0;
   for (const job of list) {
     if (

@@ -3,7 +3,7 @@ import { jobDefaults, limits } from '../registry/job-options.js';
 import { payloadText } from '../registry/payload.js';
 import { type AnyRegistry, kindOf } from '../registry/registry.js';
 import type { NewJob } from '../sql/enqueue.js';
-import { checkKeys, wholeNumber } from '../words/checks.js';
+import { checkKeys, trueOrFalse, wholeNumber } from '../words/checks.js';
 import { checkWhen } from '../words/times.js';
 
 /** These win over the kind's options. */
@@ -19,9 +19,20 @@ export interface EnqueueOptions {
   readonly priority?: number | undefined;
   /** How often the job may start, from 1 to 32767. */
   readonly maxAttempts?: number | undefined;
+  /**
+   * Whether a sleeping worker is told of the job when it commits. Without, it is found by the next look, within
+   * `pollIntervalMs`.
+   * @default true
+   */
+  readonly wake?: boolean | undefined;
 }
 
-export const enqueueOptionKeys = ['delayMs', 'runAt', 'priority', 'maxAttempts'];
+export const enqueueOptionKeys = ['delayMs', 'runAt', 'priority', 'maxAttempts', 'wake'];
+
+/** A job that has passed every check, and whether sleeping workers are told of it. */
+export interface CheckedJob extends NewJob {
+  readonly wake: boolean;
+}
 
 /** The checked job. Throws `UNKNOWN_KIND`, `INVALID_PAYLOAD` or `INVALID_OPTION`. */
 export function newJob(
@@ -30,7 +41,7 @@ export function newJob(
   payload: unknown,
   options: EnqueueOptions,
   maxPayloadBytes: number,
-): NewJob {
+): CheckedJob {
   const type = kindOf(registry, kind);
   const priority = options.priority ?? type.options.priority ?? jobDefaults.priority;
   const maxAttempts = options.maxAttempts ?? type.options.maxAttempts ?? jobDefaults.maxAttempts;
@@ -42,6 +53,7 @@ export function newJob(
     when: checkWhen(options) ?? { delayMs: 0 },
     maxAttempts: wholeNumber('maxAttempts', maxAttempts, ...limits.maxAttempts),
     timeoutS: (type.options.rescueAfterMs ?? jobDefaults.rescueAfterMs) / 1_000,
+    wake: trueOrFalse('wake', options.wake ?? true),
   };
 }
 

@@ -1,21 +1,18 @@
 /** `createQueue`: the typed surface over the statements of `sql/` for those who enqueue. */
 import { type AnyQueueTables, checkTables } from '../database/any-tables.js';
-import {
-  assertExecutor,
-  assertTransaction,
-  type Executor,
-  isTransaction,
-  type Transaction,
-} from '../database/executor.js';
-import { tableName } from '../database/table-name.js';
+import { assertExecutor, assertTransaction, type Executor, type Transaction } from '../database/executor.js';
 import { jobs, type QueueTables } from '../database/tables.js';
 import { type AnyRegistry, assertRegistry, type JobTypes, type Registry } from '../registry/registry.js';
-import { enqueue, type NewJob } from '../sql/enqueue.js';
-import { enqueueMany } from '../sql/enqueue-many.js';
-import { checkKeys, wholeNumber } from '../words/checks.js';
+import { checkKeys, trueOrFalse, wholeNumber } from '../words/checks.js';
 import { invalidOption, QueueError } from '../words/errors.js';
-import { batches } from './batches.js';
-import { checkEnqueueOptions, type EnqueueOptions, enqueueOptionKeys, newJob } from './enqueue-options.js';
+import {
+  type CheckedJob,
+  checkEnqueueOptions,
+  type EnqueueOptions,
+  enqueueOptionKeys,
+  newJob,
+} from './enqueue-options.js';
+import { createInserts } from './insert.js';
 import { type AnyRow, isKind, type RowOfKind } from './is-kind.js';
 
 /** What an enqueue answers. */
@@ -126,10 +123,8 @@ export function createQueue<Kinds extends JobTypes>(
   assertRegistry(registry);
   const { requireTransaction = false, tables = { jobs }, maxPayloadBytes = 1_048_576 } = options;
   wholeNumber('maxPayloadBytes', maxPayloadBytes, 2, 100_000_000);
-  if (typeof requireTransaction !== 'boolean') {
-    throw invalidOption('requireTransaction', 'true or false', requireTransaction);
-  }
-  const table = tableName(checkTables(tables).jobs);
+  trueOrFalse('requireTransaction', requireTransaction);
+  const inserts = createInserts(checkTables(tables).jobs);
   const assertUsable = (tx: unknown): void =>
     requireTransaction
       ? assertTransaction(tx, 'This queue was made with `requireTransaction: true`.')
@@ -143,7 +138,7 @@ export function createQueue<Kinds extends JobTypes>(
     async enqueue(tx: Executor, kind: string, ...[payload, given]: readonly unknown[]) {
       assertUsable(tx);
       const job = newJob(registry, kind, payload, checkEnqueueOptions(given), maxPayloadBytes);
-      return { id: await enqueue(tx, table, job) };
+      return { id: await inserts.one(tx, job) };
     },
 
     async enqueueMany(tx: Executor, list: readonly unknown[]) {
@@ -151,7 +146,7 @@ export function createQueue<Kinds extends JobTypes>(
       if (!Array.isArray(list)) throw invalidOption('list', 'an array of { kind, payload }', list);
       // Array.from, because map would pass over holes.
       const newJobs = Array.from(list, (item, index) => newJobOf(registry, item, index, maxPayloadBytes));
-      return insertAll(tx, [...batches(newJobs)], (part, batch) => enqueueMany(part, table, batch));
+      return (await inserts.many(tx, newJobs)).map((id) => ({ id }));
     },
 
     isKind<Kind extends keyof Kinds & string>(
@@ -165,7 +160,7 @@ export function createQueue<Kinds extends JobTypes>(
 
 const itemKeys = ['kind', 'payload', ...enqueueOptionKeys];
 
-function newJobOf(registry: AnyRegistry, item: unknown, index: number, maxPayloadBytes: number): NewJob {
+function newJobOf(registry: AnyRegistry, item: unknown, index: number, maxPayloadBytes: number): CheckedJob {
   try {
     checkKeys('a job of the list', item, itemKeys);
     const job = item as EnqueueItem<unknown, unknown>;
@@ -177,20 +172,4 @@ function newJobOf(registry: AnyRegistry, item: unknown, index: number, maxPayloa
       cause: error.cause,
     });
   }
-}
-
-/** Several statements are one transaction: the caller's, or one of our own. */
-async function insertAll(
-  tx: Executor,
-  parts: readonly (readonly NewJob[])[],
-  insert: (tx: Executor, part: readonly NewJob[]) => Promise<number[]>,
-): Promise<Enqueued[]> {
-  if (parts.length > 1 && !isTransaction(tx)) {
-    return tx.transaction((inner: Transaction) => insertAll(inner, parts, insert));
-  }
-  const enqueued: Enqueued[] = [];
-  for (const part of parts) {
-    for (const id of await insert(tx, part)) enqueued.push({ id });
-  }
-  return enqueued;
 }

@@ -5,6 +5,7 @@ import { idArray, jsonb } from '../database/parameters.js';
 import { numberOf, rows } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 import type { NewJob } from './enqueue.js';
+import { type Notifications, notifiedAll } from './notify.js';
 
 /** The most jobs in one statement; more are slower, not faster. */
 export const largestInsert = 5_000;
@@ -14,8 +15,15 @@ export const largestInsert = 5_000;
  *
  * Most lists say the same of every job but the payload, so what they say goes in once (`said`), and each job names its
  * line: with all columns in each job's JSON, a list took Postgres twice as long.
+ *
+ * What is to be told with them goes out when the transaction commits.
  */
-export async function enqueueMany(db: Executor, jobs: TableName, list: readonly NewJob[]): Promise<number[]> {
+export async function enqueueMany(
+  db: Executor,
+  jobs: TableName,
+  list: readonly NewJob[],
+  notifications?: Notifications | undefined,
+): Promise<number[]> {
   const { said, lines } = saidOf(list);
   const payloads = `[${list.map(({ payload }) => payload).join(',')}]`; // JSON text already: it goes in as it is
   const inserted = await rows(
@@ -38,7 +46,7 @@ select said.queue,
 from   rows from (jsonb_array_elements(${jsonb(payloads)}), unnest(${idArray(lines)}))
        with ordinality as new(payload, line, n)
 join   said on said.line = new.line
-order  by new.n  -- ids are given out in this order
+${notifications ? sql`where  ${notifiedAll(notifications)} is not null  -- always: it is looked at once, and sends them\n` : sql``}order  by new.n  -- ids are given out in this order
 returning id`,
   );
   // RETURNING promises no order, but the ids grow with the list.

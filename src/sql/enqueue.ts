@@ -5,6 +5,7 @@ import { jsonb } from '../database/parameters.js';
 import { numberOf, rows } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 import type { When } from '../words/outcome.js';
+import { type Notification, notified } from './notify.js';
 
 /** A job that has passed every check. */
 export interface NewJob {
@@ -18,14 +19,19 @@ export interface NewJob {
   readonly timeoutS: number;
 }
 
-/** Inserts one job and gives its id. */
-export async function enqueue(db: Executor, jobs: TableName, job: NewJob): Promise<number> {
+/** Inserts one job and gives its id. What is to be told with it goes out when the transaction commits. */
+export async function enqueue(
+  db: Executor,
+  jobs: TableName,
+  job: NewJob,
+  notification?: Notification | undefined,
+): Promise<number> {
   const [row] = await rows(
     db,
     sql`
 insert into ${jobs} (queue, kind, payload, priority, run_at, max_attempts, timeout_s)
 values (${job.queue}, ${job.kind}, ${jsonb(job.payload)}, ${job.priority}, ${runAt(job.when)}, ${job.maxAttempts}, ${job.timeoutS})
-returning id`,
+returning id${notification ? sql`, ${notified(notification)} as notified` : sql``}`,
   );
   return numberOf(row?.['id']);
 }

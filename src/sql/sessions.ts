@@ -3,6 +3,8 @@
  * session ends. Others look whether it is held, and never try to take it: that would keep its owner from it.
  */
 import { type SQL, sql } from 'drizzle-orm';
+import type { Executor } from '../database/executor.js';
+import { idArray } from '../database/parameters.js';
 import { numberOf, type Row, rows, textOf } from '../database/rows.js';
 import type { Session } from '../database/session.js';
 import type { TableName } from '../database/table-name.js';
@@ -14,13 +16,32 @@ export interface SessionLock {
   readonly key: number;
 }
 
-/** Takes the worker's lock for as long as the session lasts; false when another session has it. */
-export async function takeSessionLock(session: Session, { group, key }: SessionLock): Promise<boolean> {
+/**
+ * Takes the worker's lock for as long as the session lasts; false when another session has it. A second lock, which many
+ * may hold, says which queues it serves: see `queueBits`.
+ */
+export async function takeSessionLock(session: Session, lock: SessionLock, queues: number): Promise<boolean> {
   const [row] = await rows(
     session,
-    sql`select pg_try_advisory_lock(${signed(group)}::int, ${signed(key)}::int)::text as taken`,
+    sql`
+select pg_catalog.pg_try_advisory_lock(${signed(lock.group)}::int, ${signed(lock.key)}::int)::text as taken,
+       pg_catalog.pg_try_advisory_lock_shared(${signed(queuesGroup(lock.group))}::int, ${signed(queues)}::int)::text as said`,
   );
   return row?.['taken'] === 'true';
+}
+
+/** The group of the locks that say which queues are served. */
+function queuesGroup(group: number): number {
+  return (group ^ 0x5a5a5a5a) >>> 0;
+}
+
+/** Whether anybody holds the lock, as this database sees it. */
+export async function isLockHeld(db: Executor, { group, key }: SessionLock): Promise<boolean> {
+  const result = await rows(
+    db,
+    sql`select 1 as n from pg_catalog.pg_locks as lock where ${isOfGroup(group)} and lock.objid::bigint = ${key}::bigint`,
+  );
+  return result.length > 0;
 }
 
 /** The process id of the backend that answers. */
@@ -30,8 +51,10 @@ export async function backendPid(session: Session): Promise<number> {
 }
 
 export interface SessionsLook {
-  /** The keys of the locks that are held. */
-  readonly held: ReadonlySet<number>;
+  /** The keys of the locks that are held, with the bits of the queues that their workers serve: all, where none are told. */
+  readonly held: ReadonlyMap<number, number>;
+  /** Whether this session hears of the channel. */
+  readonly listening: boolean;
   /** Whether any job is running. */
   readonly running: boolean;
   /** The database's clock at the look, in seconds since 1970. */
@@ -43,24 +66,41 @@ export async function lookAtSessions(
   session: Session,
   jobs: TableName,
   group: number,
+  channel: string,
 ): Promise<SessionsLook> {
   const result = await rows(
     session,
     sql`
-select null as key,
+select null as pid, null as key, null as queues,
+       (${channel}::text in (select said.channel from pg_catalog.pg_listening_channels() as said(channel)))::text as listening,
        exists (select from ${jobs} as job where job.state = 'running')::text as running,
        (extract(epoch from clock_timestamp())::float8 * 1000::float8)::bigint::text as ms
 union all
-select lock.objid::text, null, null
+select lock.pid::text,
+       case when lock.classid::bigint = ${group}::bigint then lock.objid::text end,
+       case when lock.classid::bigint = ${queuesGroup(group)}::bigint then lock.objid::text end,
+       null, null, null
 from   pg_catalog.pg_locks as lock
-where  ${isOfGroup(group)}`,
+where  ${isOfGroups([group, queuesGroup(group)])}`,
   );
   return {
-    held: new Set(result.filter((row) => row['key'] != null).map((row) => numberOf(row['key']))),
+    held: heldOf(result),
+    listening: result.some((row) => row['listening'] === 'true'),
     running: result.some((row) => row['running'] === 'true'),
     atS: numberOf(result.find((row) => row['ms'] != null)?.['ms']) / 1_000,
   };
 }
+
+function heldOf(result: readonly Row[]): Map<number, number> {
+  const queuesOf = new Map<unknown, number>();
+  for (const { pid, queues } of result) if (queues != null) queuesOf.set(pid, numberOf(queues));
+  const held = new Map<number, number>();
+  for (const { pid, key } of result) if (key != null) held.set(numberOf(key), queuesOf.get(pid) ?? allQueues);
+  return held;
+}
+
+/** Of a worker that does not tell: one of an earlier release. */
+const allQueues = 0xffffffff;
 
 export interface WorkerClaims {
   /** The name that the claims begin with. */
@@ -90,9 +130,13 @@ group  by 1`,
 
 /** A condition on `pg_locks as lock`: a held lock of this group, in this database. */
 export function isOfGroup(group: number): SQL {
+  return isOfGroups([group]);
+}
+
+function isOfGroups(groups: readonly number[]): SQL {
   return sql`lock.locktype = 'advisory' and lock.granted and lock.objsubid = 2
     and  lock.database = (select db.oid from pg_catalog.pg_database as db where db.datname = current_database())
-    and  lock.classid::bigint = ${group}::bigint`;
+    and  lock.classid::bigint = any(${idArray(groups)})`;
 }
 
 /** The lock functions take signed numbers. */

@@ -9,6 +9,12 @@ export function wholeNumber(option: string, given: unknown, from: number, to: nu
   throw invalidOption(option, `a whole number from ${from} to ${to}`, given);
 }
 
+/** True or false, or `INVALID_OPTION`. */
+export function trueOrFalse(option: string, given: unknown): boolean {
+  if (typeof given === 'boolean') return given;
+  throw invalidOption(option, 'true or false', given);
+}
+
 /** A name that fits a queue or a kind: 1 to 128 characters that Postgres can store. */
 export function checkName(option: string, given: unknown): void {
   if (typeof given === 'string' && given !== '' && given.isWellFormed() && !given.includes('\0')) {

@@ -7,7 +7,7 @@
  * that steps back. A claim that looks at everything finds them: as often as it costs a tenth of the time, and always before
  * a queue counts as empty.
  */
-import type { Level } from '../sql/claim.js';
+import type { Level } from '../sql/claim-next.js';
 
 /** Before the end of the last claim by so much: transactions that began earlier may commit until then. */
 const marginUs = 1_000_000;

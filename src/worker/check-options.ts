@@ -1,6 +1,7 @@
 /** A worker's options checked once, and frozen with every default filled in. */
 import { checkTables } from '../database/any-tables.js';
 import { assertExecutor, isSingleClient, isTransaction } from '../database/executor.js';
+import { sessionOpener } from '../database/session.js';
 import { tableName } from '../database/table-name.js';
 import { jobs as publicJobs } from '../database/tables.js';
 import type { KindsOn } from '../registry/handlers.js';
@@ -14,6 +15,7 @@ import type { ServedKind, Settings, WorkerOptions } from './options.js';
 
 const keys = [
   'db',
+  'directDb',
   'registry',
   'queues',
   'handlers',
@@ -34,6 +36,7 @@ export function checkWorkerOptions<
   checkKeys('createWorker(…)', options, keys);
   const {
     db,
+    directDb,
     registry,
     queues,
     handlers,
@@ -52,6 +55,7 @@ export function checkWorkerOptions<
       'Expected `db` to have a pool, got a single pg Client: the worker would claim and finish inside the transactions of its handlers. Use a pg Pool.',
     );
   }
+  if (directDb !== undefined) checkDirectDb(directDb);
   assertRegistry(registry);
   const slots = checkQueues(registry, queues);
   const kinds = servedKinds(registry, slots, options.kinds);
@@ -61,6 +65,7 @@ export function checkWorkerOptions<
   const { jobs } = checkTables(tables);
   return Object.freeze({
     db,
+    directDb,
     jobs,
     table: tableName(jobs),
     slots,
@@ -72,6 +77,16 @@ export function checkWorkerOptions<
     graceMs: wholeNumber('graceMs', graceMs, 0, 3_600_000),
     log: checkLog(log),
   });
+}
+
+function checkDirectDb(directDb: unknown): void {
+  assertExecutor(directDb, 'as `directDb`');
+  if (sessionOpener(directDb)) return;
+  throw invalidOption(
+    'directDb',
+    'a Drizzle database on postgres.js, or on a Pool of node-postgres',
+    directDb,
+  );
 }
 
 /** The shortest `rescueAfterMs` of the kinds served, which leaves room for two heartbeats. */

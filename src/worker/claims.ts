@@ -4,14 +4,8 @@
  */
 import { isRowFault } from '../database/sqlstate.js';
 import type { TableName } from '../database/table-name.js';
-import {
-  type Claimed,
-  type ClaimedJob,
-  type ClaimRequest,
-  claim,
-  findNext,
-  type Level,
-} from '../sql/claim.js';
+import { type Claimed, type ClaimedJob, claim, findNext } from '../sql/claim.js';
+import type { Level, Wanted } from '../sql/claim-next.js';
 import { errorBrief } from '../words/error-text.js';
 import { QueueError } from '../words/errors.js';
 import type { Events } from './events.js';
@@ -28,7 +22,7 @@ interface ClaimsOptions {
 }
 
 /** What a look brought, and where it ended. */
-export type Taken = Pick<Claimed, 'jobs' | 'ended' | 'nowUs'>;
+export type Taken = Pick<Claimed, 'jobs' | 'ended' | 'dueUs' | 'nowUs'>;
 
 export interface Claims {
   /** Claims up to so many jobs of each queue, beginning where the levels say. */
@@ -46,7 +40,7 @@ export function createClaims(
   let told: number[] = [];
   let reason: unknown;
 
-  async function claimOnce(request: Omit<ClaimRequest, 'lockedBy'>): Promise<Taken> {
+  async function claimOnce(request: Wanted): Promise<Taken> {
     const lockedBy = `${worker}/${++claims}`;
     try {
       const claimed = await statements.send((db) => claim(db, table, { ...request, lockedBy }), {
@@ -62,11 +56,7 @@ export function createClaims(
   }
 
   /** Claims these in parts and adds what it gets to `jobs`. */
-  async function claimAmong(
-    request: Omit<ClaimRequest, 'lockedBy'>,
-    among: readonly number[],
-    jobs: ClaimedJob[],
-  ): Promise<void> {
+  async function claimAmong(request: Wanted, among: readonly number[], jobs: ClaimedJob[]): Promise<void> {
     try {
       const claimed = await claimOnce({ ...request, among });
       jobs.push(...claimed.jobs);
@@ -80,7 +70,7 @@ export function createClaims(
     }
   }
 
-  async function claimInParts(request: Omit<ClaimRequest, 'lockedBy'>, fault: unknown): Promise<Taken> {
+  async function claimInParts(request: Wanted, fault: unknown): Promise<Taken> {
     const next = await statements.send((db) => findNext(db, table, request));
     if (next.length === 0) throw fault; // somebody else was faster
     const jobs: ClaimedJob[] = [];
@@ -89,7 +79,7 @@ export function createClaims(
     } catch (error) {
       if (jobs.length === 0) throw error; // what was claimed is run; the next look tells of an error that lasts
     }
-    return { jobs, ended: [], nowUs: 0 };
+    return { jobs, ended: [], dueUs: new Map(), nowUs: 0 };
   }
 
   /** Leaves them alone for a while, and says so once: where all jobs are refused, that is a line a look and not a job. */

@@ -8,7 +8,13 @@
 import type { Session } from '../database/session.js';
 import type { TableName } from '../database/table-name.js';
 import { largestRescue, rescueEnded } from '../sql/rescue.js';
-import { claimsOfWorkers, lookAtSessions, type SessionLock, type WorkerClaims } from '../sql/sessions.js';
+import {
+  claimsOfWorkers,
+  lookAtSessions,
+  type SessionLock,
+  type SessionsLook,
+  type WorkerClaims,
+} from '../sql/sessions.js';
 import type { Alarm } from './alarm.js';
 import type { Events } from './events.js';
 import { answered, endingOf } from './session.js';
@@ -38,17 +44,22 @@ export async function watchDeaths(
   {
     statements,
     table,
+    channel,
     events,
     alarm,
     over,
     rescuing,
+    looked,
   }: {
     readonly statements: Statements;
     readonly table: TableName;
+    readonly channel: string;
     readonly events: Events;
     readonly alarm: Alarm;
     over(): boolean;
     rescuing(): boolean;
+    /** Told of each look. */
+    looked(look: SessionsLook): Promise<void>;
   },
 ): Promise<void> {
   /** Keys of other workers whose lock was seen held. */
@@ -97,8 +108,10 @@ export async function watchDeaths(
   }
 
   while (!over()) {
-    const { held, running, atS } = await answered(lookAtSessions(session, table, lock.group));
-    for (const key of held) {
+    const look = await answered(lookAtSessions(session, table, lock.group, channel));
+    await looked(look);
+    const { held, running, atS } = look;
+    for (const key of held.keys()) {
       if (key !== lock.key) seen.add(key);
       missing.delete(key);
     }

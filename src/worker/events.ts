@@ -18,8 +18,10 @@ export interface JobInfo {
 /** Events by name. Those about a job's end come when the end is written, not when the handler returns. */
 export interface WorkerEvents {
   started: { readonly worker: string };
-  /** The database lacks something that this version needs; looked for once, after the start. */
+  /** The database or a connection lacks something; each is told once, after the start. */
   problem: SchemaProblem;
+  /** From now on the worker is told of new jobs; again after each loss of the connection it listens on. */
+  listening: { readonly channel: string };
   /** One claim that brought jobs. */
   claimed: { readonly jobs: readonly JobInfo[]; readonly durationMs: number };
   completed: { readonly job: JobInfo; readonly durationMs: number };
@@ -64,6 +66,7 @@ export type Activity =
   | 'finish'
   | 'rescue'
   | 'release'
+  | 'listen'
   | 'check'
   | 'connection'
   | 'listener'
@@ -88,6 +91,7 @@ export interface Events {
 const names: readonly (keyof WorkerEvents)[] = [
   'started',
   'problem',
+  'listening',
   'claimed',
   'completed',
   'failed',

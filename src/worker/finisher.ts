@@ -26,7 +26,7 @@ const largestFinish = 500;
 const busyMs = { shortest: 5, longest: 1_000 };
 
 export interface Finisher {
-  /** Takes the end of a run; `settled` hears of it when nothing more will be written. */
+  /** Takes the end of a run; `settled` hears of it when nothing more will be written, and of when it runs again. */
   add(run: EndedRun, outcome: Outcome): void;
   /** How many ends are not written yet. */
   size(): number;
@@ -57,7 +57,7 @@ export function createFinisher(
   statements: Statements,
   table: TableName,
   events: Events,
-  settled: (run: EndedRun) => void,
+  settled: (run: EndedRun, dueInMs: number | null) => void,
 ): Finisher {
   let pending: Pending[] = [];
   /** Apart, so that the others do not wait with them. */
@@ -147,7 +147,7 @@ export function createFinisher(
     events.emit('error', { error, during: 'finish', retryInMs: canBeFailed ? 0 : null });
     // What cannot be written as it is gets written as a failed attempt; what cannot even be that is left to the rescuer.
     if (canBeFailed) pending.push({ ...one, outcome: { move: 'fail', error, delayMs: undefined } });
-    else settled(one.run);
+    else settled(one.run, null);
   }
 
   function later(batch: readonly Pending[], error: unknown): void {
@@ -164,7 +164,7 @@ export function createFinisher(
       if (answer === undefined || answer.result === 'busy') putOff(one);
       else if (answer.result === 'refused') refuse(one, changeRefused(one));
       else {
-        settled(one.run);
+        settled(one.run, answer.dueInMs);
         reportFinish(events, one.run, one.outcome, answer, one.sent);
       }
     });

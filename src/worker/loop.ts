@@ -1,6 +1,7 @@
 /** The worker's loop: claim what there is room for, hand it over, sleep until there is a reason to look again. */
 import type { TableName } from '../database/table-name.js';
-import { type ClaimedJob, type Level, largestClaim } from '../sql/claim.js';
+import type { ClaimedJob } from '../sql/claim.js';
+import { type Level, largestClaim } from '../sql/claim-next.js';
 import { releaseClaims } from '../sql/release-claims.js';
 import { createAlarm } from './alarm.js';
 import { createBatchSize } from './batch-size.js';
@@ -33,6 +34,10 @@ interface LoopOptions {
    * they, and those taken before, have begun.
    */
   take(jobs: readonly ClaimedJob[]): Promise<void>;
+  /** A look took all it had room for, after a pause: there may be more for others. */
+  more(queue: string): void;
+  /** Whether this worker looks for the job that falls due at this time, in microseconds since 1970. */
+  isMeant(queue: string, dueUs: number): boolean;
 }
 
 export interface Loop {
@@ -40,6 +45,10 @@ export interface Loop {
   run(): Promise<void>;
   /** There is room again, in this queue or in all. */
   wake(queue?: string): void;
+  /** There may be jobs, in this queue or in all. */
+  look(queue?: string): void;
+  /** A job of this queue falls due in so many ms. */
+  dueIn(queue: string, ms: number): void;
   stop(): void;
 }
 
@@ -77,11 +86,13 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     const want = new Map([...due].map(([queue, n]) => [queue, Math.min(n, batchSize.now())]));
     const levels = bounds.of(want.keys());
     const began = performance.now();
+    for (const queue of want.keys()) lanes.looking(queue);
     let taken: Taken;
     try {
       taken = await claims.take(want, levels);
     } catch (error) {
       batchSize.failed(error);
+      for (const queue of want.keys()) lanes.wake(queue); // what it was told of may be there still
       throw error;
     }
     const tookMs = performance.now() - began;
@@ -115,7 +126,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   function lookedInto(
     want: ReadonlyMap<string, number>,
     levels: ReadonlyMap<string, readonly Level[]>,
-    { jobs, ended, nowUs }: Taken,
+    { jobs, ended, dueUs, nowUs }: Taken,
     tookMs: number,
   ): void {
     const found = new Map<string, number>();
@@ -128,7 +139,11 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     );
     bounds.looked(levels, looks, tookMs);
     for (const [queue, { full }] of looks) {
+      if (full && lanes.isResting(queue)) options.more(queue);
       lanes.looked(queue, { full, some: found.has(queue), whole: !levels.has(queue), tookMs });
+    }
+    for (const [queue, atUs] of dueUs) {
+      if (options.isMeant(queue, atUs)) lanes.dueIn(queue, (atUs - nowUs) / 1_000);
     }
   }
 
@@ -161,6 +176,14 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     },
     wake(queue) {
       if (queue === undefined || lanes.isDue(queue)) alarm.wake();
+    },
+    look(queue) {
+      for (const each of queue === undefined ? options.queues : [queue]) lanes.wake(each);
+      alarm.wake();
+    },
+    dueIn(queue, ms) {
+      lanes.dueIn(queue, ms);
+      alarm.wake();
     },
     stop() {
       stopped = true;

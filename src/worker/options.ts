@@ -15,6 +15,12 @@ export interface WorkerOptions<
 > {
   /** The Drizzle database. Best with a pool of its own, so that the app's queries cannot keep heartbeats waiting. */
   readonly db: Database;
+  /**
+   * A Drizzle database on postgres.js or node-postgres whose connections go straight to Postgres, where those of `db` go
+   * through a pooler such as PgBouncer. The worker makes one connection with its options: to be told of new jobs, and to
+   * show others that it lives. @default db
+   */
+  readonly directDb?: Database | undefined;
   readonly registry: Registry<Kinds>;
   /** Queue names, each with how many of its jobs run at once in this process: from 1 to 10000. */
   readonly queues: { readonly [Name in Queue]: number };
@@ -48,6 +54,7 @@ export interface ServedKind {
 /** The options with every default filled in. */
 export interface Settings {
   readonly db: Database;
+  readonly directDb: Database | undefined;
   readonly jobs: JobsTable;
   /** Its name. */
   readonly table: TableName;

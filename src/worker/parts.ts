@@ -5,24 +5,21 @@
  * - execute: runs a handler to its outcome
  * - finisher: writes outcomes
  * - upkeep: heartbeats of all runs whose end is not written, then rescue
- * - session: shows others that this process lives, and looks whether theirs do
+ * - listening: is told of new jobs, shows others that this process lives, and looks whether theirs do
  * - schemaCheck: compares the database with what this version needs, once
  */
-import { sessionOpener } from '../database/session.js';
-import { tableKey } from '../database/table-name.js';
 import type { ClaimedJob } from '../sql/claim.js';
 import { QueueError } from '../words/errors.js';
 import type { Outcome } from '../words/outcome.js';
 import { beginInTurns } from './begin.js';
-import { watchDeaths } from './deaths.js';
 import type { Events } from './events.js';
 import { execute, neverStarted, type Run } from './execute.js';
 import { createFinisher, type Finisher } from './finisher.js';
+import { createListening, type Listening } from './listening.js';
 import { createLoop, type Loop } from './loop.js';
 import type { ServedKind, Settings } from './options.js';
 import { jobInfo } from './report.js';
 import { createSchemaCheck, type SchemaCheck } from './schema-check.js';
-import { createSessionKeeper, type SessionKeeper } from './session.js';
 import { createSlots } from './slots.js';
 import { createStatements } from './statements.js';
 import { createUpkeep, type Upkeep } from './upkeep.js';
@@ -31,7 +28,7 @@ export interface Parts {
   readonly loop: Loop;
   readonly upkeep: Upkeep;
   readonly finisher: Finisher;
-  readonly session: SessionKeeper;
+  readonly listening: Listening;
   readonly schemaCheck: SchemaCheck;
   /** Runs whose handler is at work. */
   readonly running: ReadonlySet<Run>;
@@ -55,8 +52,9 @@ export function createParts(settings: Settings, name: string, events: Events): P
   let stopped = false;
   let begun = Promise.resolve();
 
-  const finisher = createFinisher(statements, table, events, (run) => {
+  const finisher = createFinisher(statements, table, events, (run, dueInMs) => {
     held.delete(run.job);
+    if (dueInMs !== null && dueInMs <= pollIntervalMs) claiming.dueIn(run.job.queue, dueInMs);
     if (backlog && finisher.size() <= mostUnwritten) {
       backlog = false;
       claiming.wake();
@@ -76,6 +74,8 @@ export function createParts(settings: Settings, name: string, events: Events): P
       return backlog ? new Map() : slots.room();
     },
     take,
+    more: (queue) => listening.passOn(queue),
+    isMeant: (queue, dueUs) => listening.isMeant(queue, dueUs),
   });
   const loop: Loop = {
     ...claiming,
@@ -88,17 +88,18 @@ export function createParts(settings: Settings, name: string, events: Events): P
   const heartbeatLimitMs = Math.min(statementMs, settings.heartbeatLimitMs);
   const upkeep = createUpkeep(statements, table, heartbeatMs, heartbeatLimitMs, events, {
     claims: () => [...held.keys()],
-    lacking: () => session.lacking(),
+    lacking: () => listening.lacking(),
     lost,
   });
-  const session = createSessionKeeper({
+  const listening = createListening({
+    settings,
     worker: name,
-    group: tableKey(settings.jobs),
-    open: sessionOpener(settings.db),
-    use: (opened, lock, life) =>
-      watchDeaths(opened, lock, { statements, table, events, ...life, rescuing: () => !stopped }),
-    direct: () => statements.useNames(),
-    lost: () => upkeep.hurry(),
+    statements,
+    events,
+    look: claiming.look,
+    changed: upkeep.changed,
+    lost: upkeep.hurry,
+    rescuing: () => !stopped,
   });
   const schemaCheck = createSchemaCheck(statements, settings.jobs, events);
 
@@ -154,5 +155,5 @@ export function createParts(settings: Settings, name: string, events: Events): P
     events.emit('lost', { job: jobInfo(job), during: 'handler' });
   }
 
-  return { loop, upkeep, finisher, session, schemaCheck, running };
+  return { loop, upkeep, finisher, listening, schemaCheck, running };
 }

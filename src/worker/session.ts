@@ -18,15 +18,19 @@ const sessionAnswerMs = 2_000;
 const lackingMs = 60_000;
 
 interface SessionKeeperOptions {
-  readonly worker: string;
-  /** The full name of the table: workers of another one are another group. */
-  readonly group: string;
+  readonly lock: SessionLock;
+  /** The bits of the queues that the worker serves. */
+  readonly queues: number;
   /** Undefined on a driver that has no sessions: then nothing is done. */
   readonly open: (() => Promise<Session>) | undefined;
   /** The connections are straight to Postgres, without a pooler between. */
   direct(): void;
+  /** They are not. */
+  pooled(): void;
+  /** Whether the lock, which the session holds, is seen in the database that the worker works on. */
+  isSameDatabase(): Promise<boolean>;
   /** What is done with a session while it lasts; `over` becomes true, and the alarm rings, when it is gone. */
-  use(session: Session, lock: SessionLock, life: { over(): boolean; readonly alarm: Alarm }): Promise<void>;
+  use(session: Session, life: { over(): boolean; readonly alarm: Alarm }): Promise<void>;
   /** The session was lost, and the worker lives. */
   lost(): void;
 }
@@ -40,14 +44,15 @@ export interface SessionKeeper {
 }
 
 export function createSessionKeeper({
-  worker,
-  group,
+  lock,
+  queues,
   open,
   direct,
+  pooled,
+  isSameDatabase,
   use,
   lost,
 }: SessionKeeperOptions): SessionKeeper {
-  const lock: SessionLock = { group: numberOfGroup(group), key: keyOf(worker) };
   const alarm = createAlarm();
   const retryPause = createRetryPause();
   let current: Session | undefined;
@@ -68,17 +73,21 @@ export function createSessionKeeper({
       if (stopped) return false;
       // Behind a pooler, connections belong to others between statements: a lock would stay on one of them. It tells of
       // a process id of its own making when a connection is made.
-      if ((await answered(backendPid(session))) !== session.pid) return false;
+      if ((await answered(backendPid(session))) !== session.pid) {
+        pooled();
+        return false;
+      }
       had = true;
       direct();
       // Of a connection that broke, Postgres may not have heard yet: it keeps the lock until then.
-      while (!(await answered(takeSessionLock(session, lock)))) {
+      while (!(await answered(takeSessionLock(session, lock, queues)))) {
         await alarm.sleep(500);
         if (gone || stopped) return true;
       }
+      if (!(await isSameDatabase())) return false;
       lackingSince = undefined;
       retryPause.reset();
-      await use(session, lock, { over: () => gone || stopped, alarm });
+      await use(session, { over: () => gone || stopped, alarm });
       return true;
     } finally {
       if (had && !stopped) {
@@ -114,6 +123,11 @@ export function createSessionKeeper({
 /** An answer of the session, or `STATEMENT_TIMEOUT`. */
 export function answered<T>(promise: Promise<T>): Promise<T> {
   return withTimeLimit(promise, sessionAnswerMs);
+}
+
+/** The lock of a worker among those of a table, by their full names. */
+export function lockOf(table: string, worker: string): SessionLock {
+  return { group: numberOfGroup(table), key: keyOf(worker) };
 }
 
 /** Of the random part that a worker's name ends in. */

@@ -14,7 +14,7 @@ const writeMs = 1_300;
  * `claimed` resolves when the loop has taken over its last claim.
  */
 export async function stopParts(
-  { loop, upkeep, finisher, session, schemaCheck, running }: Parts,
+  { loop, upkeep, finisher, listening, schemaCheck, running }: Parts,
   events: Events,
   claimed: Promise<void>,
   grace: Deadline,
@@ -36,7 +36,7 @@ export async function stopParts(
   );
   const unwritten = finisher.close();
   upkeep.stop();
-  session.stop(); // not before: its end is what others take for a death
+  listening.stop(); // not before: its end is what others take for a death
   events.emit('stopped', { unwritten });
 }
 

@@ -28,6 +28,8 @@ const lackingAgainMs = 500;
 export interface Upkeep {
   /** Runs until stopped; heartbeats go on while the worker drains, rescues do not. */
   run(): Promise<void>;
+  /** Rows were changed: sees at once which of them are this worker's no more. */
+  changed(ids: readonly number[]): void;
   /** The session was lost: renews all claims at once. */
   hurry(): void;
   stopRescuing(): void;
@@ -56,7 +58,7 @@ export function createUpkeep(
   const batchSize = createBatchSize(largestHeartbeat);
   /** Jobs that the last look found dead. */
   let suspects: readonly ClaimedId[] = [];
-  /** Claims whose row somebody held at their last heartbeat. */
+  /** Claims whose row somebody held at their last heartbeat, or has changed. */
   let busy: readonly ClaimedJob[] = [];
   let rescuing = true;
   let stopped = false;
@@ -170,6 +172,12 @@ export function createUpkeep(
         await rest(pauseMs);
         if (!stopped) pauseMs = await round();
       }
+    },
+    changed(ids) {
+      const theirs = held.claims().filter(({ id }) => ids.includes(id));
+      if (theirs.length === 0) return;
+      busy = [...busy, ...theirs];
+      alarm.wake();
     },
     hurry() {
       alarm.wake();

@@ -82,7 +82,7 @@ function workerOf(settings: Settings): Worker {
     events.emit('started', { worker: name });
     claimed = parts.loop.run();
     void parts.upkeep.run();
-    void parts.session.run();
+    void parts.listening.run();
     void parts.schemaCheck.run();
   }
 

@@ -1,4 +1,8 @@
-/** Runs a scenario: its lines in turn, round after round, so that what disturbs the machine disturbs them all. */
+/**
+ * Runs a scenario: its lines in turn, round after round, so that what disturbs the machine disturbs them all. Every second
+ * round goes backwards: what a line leaves behind (pages to be written, files to be deleted) is not always in the way of
+ * the same other one.
+ */
 import { usesRedis } from './contenders/index.js';
 import type { LineResult, ScenarioResult } from './results.js';
 import type { Line, Medians, Sample, Scenario, Size } from './scenarios/scenario.js';
@@ -25,7 +29,8 @@ export async function runScenario(
   const count = Math.min(rounds, scenario.mostRounds ?? rounds);
   const inGoals = linesOfGoals(scenario);
   for (let round = 1; round <= count; round++) {
-    for (const line of lines) {
+    for (const line of round % 2 === 0 ? lines.toReversed() : lines) {
+      if (round > (line.mostRounds ?? count)) continue;
       // With --quick there is no time for more of what no goal speaks of.
       if (size === 'quick' && round > 1 && !inGoals.has(line.name)) continue;
       progress(`${scenario.name}, round ${round} of ${count}: ${line.name}`);

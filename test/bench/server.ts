@@ -2,15 +2,17 @@
 import postgres from 'postgres';
 import { asAdmin, type EmbeddedPostgres, startEmbedded } from '../support/postgres/index.js';
 import { withDatabase } from '../support/template.js';
+import { type LoggedStatement, logLinePrefix, statementsIn } from './statement-log.js';
 
-/** Checkpoints come between the measurements, not within; the log prefix tells whose statement a line is. */
+/** Checkpoints come between the measurements, not within. */
 export const serverSettings = {
   fsync: 'on',
   synchronous_commit: 'on',
   shared_buffers: '512MB',
   max_wal_size: '8GB',
   checkpoint_timeout: '30min',
-  log_line_prefix: '%d ',
+  max_connections: 300,
+  log_line_prefix: logLinePrefix,
 } as const;
 
 export interface Database {
@@ -20,8 +22,10 @@ export interface Database {
   settle(): Promise<void>;
   /** Holds a snapshot that keeps dead rows from being removed; the answer lets go of it. */
   pin(): Promise<() => Promise<void>>;
-  /** How many statements others send while `work` runs. */
+  /** How many statements others send while `work` runs, where they are logged. */
   statementsDuring(work: () => Promise<void>): Promise<number>;
+  /** The statements logged so far. */
+  statements(): Promise<readonly LoggedStatement[]>;
   drop(): Promise<void>;
 }
 
@@ -55,6 +59,7 @@ export async function startServer(): Promise<Server> {
 
 function database(server: EmbeddedPostgres, name: string): Database {
   const url = withDatabase(server.url, name);
+  const statements = async () => statementsIn(await server.log(), name);
   return {
     name,
     url,
@@ -75,23 +80,21 @@ function database(server: EmbeddedPostgres, name: string): Database {
       };
     },
     async statementsDuring(work) {
-      const written = async () =>
-        (await server.log()).split('\n').filter((line) => isStatementIn(line, name)).length;
-      const before = await written();
+      const { length: before } = await statements();
       await work();
-      return (await written()) - before;
+      return (await statements()).length - before;
     },
+    statements,
     drop: () => asAdmin(server.url, (sql) => sql`drop database ${sql(name)} with (force)`).then(() => {}),
   };
 }
 
-/** Makes the server log every statement in the database, for connections from now on. */
+/** Makes the server log every statement in the database, without its parameters, for connections from now on. */
 export async function logStatements(database: Database): Promise<void> {
-  await asAdmin(database.url, (sql) => sql`alter database ${sql(database.name)} set log_statement = 'all'`);
-}
-
-function isStatementIn(line: string, name: string): boolean {
-  return line.startsWith(`${name} LOG:`) && /LOG: {2}(?:statement|execute)/.test(line);
+  await asAdmin(database.url, async (sql) => {
+    await sql`alter database ${sql(database.name)} set log_statement = 'all'`;
+    await sql`alter database ${sql(database.name)} set log_parameter_max_length = 0`;
+  });
 }
 
 /** A process that ended stays visible until the server has noticed. */

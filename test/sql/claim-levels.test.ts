@@ -2,7 +2,8 @@
  * A claim that is told where to begin: which jobs it finds, which lie before that, and what it says of where it ended.
  */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { claim, findNext, type Level } from '../../src/sql/claim.js';
+import { claim, findNext } from '../../src/sql/claim.js';
+import type { Level } from '../../src/sql/claim-next.js';
 import { useDatabase } from '../support/database.js';
 import { fill, given, table, whileHeld } from '../support/jobs.js';
 

@@ -1,6 +1,7 @@
 /** The `claim` move: which jobs it takes, in which order, and which it leaves alone. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type ClaimedJob, claim, largestClaim } from '../../src/sql/claim.js';
+import { type ClaimedJob, claim } from '../../src/sql/claim.js';
+import { largestClaim } from '../../src/sql/claim-next.js';
 import { useDatabase } from '../support/database.js';
 import { fill, given, row, table, whileHeld } from '../support/jobs.js';
 

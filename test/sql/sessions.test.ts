@@ -12,6 +12,7 @@ import { until } from '../support/until.js';
 
 const database = useDatabase();
 const lock = { group: 0xfedc_ba98, key: 0xffff_0001 };
+const channel = 'drizzle_queue_test';
 let sessions: Session[] = [];
 
 beforeEach(() => database.sql`truncate jobs`);
@@ -32,35 +33,36 @@ async function openSession(): Promise<Session> {
 describe('a session', () => {
   it('holds its lock until it ends, and another of the same key gets none meanwhile', async () => {
     const [first, second] = [await openSession(), await openSession()];
-    expect(await takeSessionLock(first, lock)).toBe(true);
-    expect(await takeSessionLock(second, lock)).toBe(false);
+    expect(await takeSessionLock(first, lock, 1)).toBe(true);
+    expect(await takeSessionLock(second, lock, 1)).toBe(false);
     first.end();
     await first.lost;
-    await until(() => takeSessionLock(second, lock), { what: 'the lock' });
+    await until(() => takeSessionLock(second, lock, 1), { what: 'the lock' });
   });
 
   it('is lost when its backend is killed, and is not made again by a query', async () => {
     const session = await openSession();
-    await takeSessionLock(session, lock);
+    await takeSessionLock(session, lock, 1);
     await database.sql`select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and objsubid = 2 and objid = ${lock.key}`;
     await session.lost;
-    await expect(takeSessionLock(session, lock)).rejects.toThrow();
+    await expect(takeSessionLock(session, lock, 1)).rejects.toThrow();
   });
 
   it('is seen by others of its group and database only, under its whole key', async () => {
     const [session, other] = [await openSession(), await openSession()];
-    await takeSessionLock(session, lock);
-    await takeSessionLock(other, { group: lock.group - 1, key: 5 });
+    await takeSessionLock(session, lock, 1);
+    await takeSessionLock(other, { group: lock.group - 1, key: 5 }, 1);
     // An app's own lock of one number is none of ours, though its halves are.
     const own = await database.sql.reserve();
     await own`select pg_advisory_lock((${String(lock.group)}::bigint << 32) | 7)`;
-    expect(await lookAtSessions(other, table, lock.group)).toEqual({
+    expect(await lookAtSessions(other, table, lock.group, channel)).toEqual({
       atS: expect.any(Number),
-      held: new Set([lock.key]),
+      held: new Map([[lock.key, 1]]),
+      listening: false,
       running: false,
     });
     await given(database.sql).running();
-    expect(await lookAtSessions(session, table, lock.group)).toMatchObject({ running: true });
+    expect(await lookAtSessions(session, table, lock.group, channel)).toMatchObject({ running: true });
     await own`select pg_advisory_unlock_all()`;
     own.release();
 
@@ -68,8 +70,10 @@ describe('a session', () => {
     const open = sessionOpener(drizzle({ client: elsewhere }));
     const foreign = await open?.();
     if (foreign) sessions.push(foreign);
-    await takeSessionLock(foreign ?? other, { group: lock.group, key: 9 });
-    expect((await lookAtSessions(session, table, lock.group)).held).toEqual(new Set([lock.key]));
+    await takeSessionLock(foreign ?? other, { group: lock.group, key: 9 }, 1);
+    expect((await lookAtSessions(session, table, lock.group, channel)).held).toEqual(
+      new Map([[lock.key, 1]]),
+    );
     await elsewhere.end();
   });
 });
@@ -117,7 +121,7 @@ describe('the jobs of a worker whose session is gone', () => {
     await running(1, 5);
     const since = await newest();
     const session = await openSession();
-    await takeSessionLock(session, lock);
+    await takeSessionLock(session, lock, 1);
     expect(await rescueIts(since)).toEqual([]);
     session.end();
     await session.lost;
@@ -127,7 +131,7 @@ describe('the jobs of a worker whose session is gone', () => {
   it('are left when the look at its session is too long ago', async () => {
     await running(1, 5);
     const session = await openSession();
-    const { atS } = await lookAtSessions(session, table, lock.group);
+    const { atS } = await lookAtSessions(session, table, lock.group, channel);
     const ended = { worker, newest: await newest(), lock };
     expect(await rescueEnded(database.db, table, { ...ended, notAfterS: atS })).toEqual([]);
     expect(await rescueEnded(database.db, table, { ...ended, notAfterS: atS + 60 })).toHaveLength(1);

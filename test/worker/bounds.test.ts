@@ -1,6 +1,6 @@
 /** Where a worker's next claim begins, after what the last ones found, and when it looks at everything. */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { Level } from '../../src/sql/claim.js';
+import type { Level } from '../../src/sql/claim-next.js';
 import { type Bounds, createBounds } from '../../src/worker/bounds.js';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));

@@ -12,6 +12,7 @@ const { startTask, taskWorker } = useWorkers(database);
 
 it('a run is told from its claim to its end, without the payload', async () => {
   const { add, seen, worker } = await startTask(() => undefined);
+  await until(() => seen.listening.length, { what: 'the worker to listen' });
   const id = await add(1);
   await until(() => seen.completed.length, { what: 'the end' });
   await worker.stop();
@@ -22,6 +23,7 @@ it('a run is told from its claim to its end, without the payload', async () => {
   expect(seen).toEqual({
     started: [{ worker: worker.name }],
     problem: [],
+    listening: [{ channel: expect.stringMatching(/^drizzle_queue_[0-9a-f]{16}$/) }],
     claimed: [{ jobs: [job], durationMs }],
     completed: [{ job, durationMs }],
     failed: [],

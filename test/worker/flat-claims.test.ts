@@ -5,7 +5,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Sql } from 'postgres';
 import { afterEach, describe, expect, it } from 'vitest';
-import { claimStatement, type Level } from '../../src/sql/claim.js';
+import { claimStatement } from '../../src/sql/claim.js';
+import type { Level } from '../../src/sql/claim-next.js';
 import { withClients } from '../support/clients.js';
 import { useDatabase } from '../support/database.js';
 import { claimsWait, fill, given, table } from '../support/jobs.js';

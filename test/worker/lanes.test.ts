@@ -19,7 +19,7 @@ it('a queue that gave all is due at once, one that came back short is not', () =
   lanes.looked('default', { some: true, full: false, whole: true, tookMs: 1 });
   expect([...lanes.due(room).keys()]).toEqual(['mail']);
   expect(lanes.isDue('default')).toBe(false);
-  expect(lanes.untilDue(new Map([['default', 1]]))).toBeGreaterThan(5);
+  expect(lanes.untilDue(new Map([['default', 1]]))).toBeGreaterThan(2);
 });
 
 it('a queue of which only a part was looked at is due at once, also when that part gave little and took long', () => {
@@ -34,10 +34,10 @@ it('the pause doubles up to the poll interval, and begins again after a job', ()
   const lanes = createLanes(['mail'], 100);
   const pauseAfter = (found: number) => {
     lanes.looked('mail', { some: found > 0, full: found >= 2, whole: true, tookMs: 0 });
-    return Math.round(lanes.untilDue(new Map([['mail', 1]])) / 10) * 10;
+    return Math.ceil(lanes.untilDue(new Map([['mail', 1]])) / 5) * 5;
   };
-  expect([0, 0, 0, 0, 0, 0].map(pauseAfter)).toEqual([10, 20, 40, 80, 100, 100]);
-  expect(pauseAfter(1)).toBe(10);
+  expect([0, 0, 0, 0, 0, 0, 0].map(pauseAfter)).toEqual([5, 10, 20, 40, 80, 100, 100]);
+  expect(pauseAfter(1)).toBe(5);
 });
 
 it('a costly look gets a tenth of the time, but a look of seconds does not put the queue to sleep', () => {
@@ -77,4 +77,60 @@ it('the event loop gets its turns while a large claim begins', async () => {
   clearInterval(count);
   expect(begun).toEqual([1, 2, 3, 4, 5]);
   expect(turns).toBeGreaterThanOrEqual(3);
+});
+
+const short = { some: false, full: false, whole: true, tookMs: 1 };
+
+it('a wake-up ends the pause, and one that comes during a look has another follow', () => {
+  const lanes = createLanes(['mail'], 60_000);
+  lanes.looking('mail');
+  lanes.looked('mail', short);
+  expect(lanes.isDue('mail')).toBe(false);
+  lanes.wake('mail');
+  expect(lanes.isDue('mail')).toBe(true);
+  lanes.looking('mail');
+  lanes.wake('mail');
+  lanes.looked('mail', short);
+  expect(lanes.isDue('mail')).toBe(true);
+  lanes.looking('mail');
+  lanes.looked('mail', short);
+  expect(lanes.isDue('mail')).toBe(false);
+});
+
+it('a wake-up does not end the pause after a costly look', () => {
+  const lanes = createLanes(['mail'], 60_000);
+  lanes.looking('mail');
+  lanes.looked('mail', { ...short, tookMs: 100 });
+  lanes.wake('mail');
+  expect(lanes.isDue('mail')).toBe(false);
+  expect(lanes.untilDue(new Map([['mail', 1]]))).toBeGreaterThan(800);
+});
+
+it('a job that falls due ends the pause at its time, however many looks come before', () => {
+  const lanes = createLanes(['mail'], 60_000);
+  const wait = () => lanes.untilDue(new Map([['mail', 1]]));
+  for (let n = 0; n < 20; n++) lanes.looked('mail', short);
+  expect(wait()).toBeGreaterThan(50_000);
+  lanes.dueIn('mail', 5_000);
+  lanes.dueIn('mail', 9_000);
+  lanes.looking('mail');
+  lanes.looked('mail', short);
+  expect(wait()).toBeGreaterThan(4_000);
+  expect(wait()).toBeLessThanOrEqual(5_000);
+  lanes.dueIn('mail', 0);
+  expect(lanes.isDue('mail')).toBe(true);
+  lanes.looking('mail');
+  lanes.looked('mail', short);
+  expect(wait()).toBeGreaterThan(50_000);
+});
+
+it('a queue rests after a look that found too little in the whole of it', () => {
+  const lanes = createLanes(['mail'], 1_000);
+  expect(lanes.isResting('mail')).toBe(false);
+  lanes.looked('mail', short);
+  expect(lanes.isResting('mail')).toBe(true);
+  lanes.looked('mail', { ...short, whole: false });
+  expect(lanes.isResting('mail')).toBe(false);
+  lanes.looked('mail', { ...short, full: true, some: true });
+  expect(lanes.isResting('mail')).toBe(false);
 });

@@ -63,7 +63,7 @@ describe('refused', () => {
     'an option of another library': [
       { concurrency: 5 },
       'INVALID_OPTION',
-      /"concurrency".*Known are: db, registry/,
+      /"concurrency".*Known are: db, directDb, registry/,
     ],
     'no queues': [{ queues: {} }, 'INVALID_OPTION', /`queues`.*got an object/],
     'queues as a list': [{ queues: ['mail'] }, 'INVALID_OPTION', /`queues`.*got an array of 1/],

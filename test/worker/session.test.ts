@@ -28,7 +28,7 @@ const locks = async () =>
   (
     await database.sql`
       select pid, objid::bigint::int8 as key from pg_locks
-      where  locktype = 'advisory' and objsubid = 2 and granted
+      where  locktype = 'advisory' and mode = 'ExclusiveLock' and objsubid = 2 and granted
         and  database = (select oid from pg_database where datname = current_database())`
   ).map(({ pid, key }) => ({ pid: Number(pid), key: Number(key) }));
 

@@ -88,6 +88,7 @@ function record({ on }: Worker): Seen {
   const seen: Seen = {
     started: [],
     problem: [],
+    listening: [],
     claimed: [],
     completed: [],
     failed: [],

@@ -19,10 +19,10 @@ export interface FillOptions {
 }
 
 export interface WorkListener {
-  /** A handler was called, with the number of its job; takes as long as the answer. */
-  job(n: number): void | Promise<void>;
-  /** A claim brought so many jobs. */
-  claimed(tookMs: number, jobs: number): void;
+  /** A handler was called, with the number of its job and of its worker, from 0; takes as long as the answer. */
+  job(n: number, worker?: number): void | Promise<void>;
+  /** A claim brought so many jobs; undefined where the contender does not tell what it took. */
+  claimed(tookMs: number | undefined, jobs: number): void;
   /** The worker tells of an error of its own, not of a job's. */
   failed?(): void;
 }
@@ -34,6 +34,8 @@ export interface Working {
 export interface Contender {
   /** What it runs with, for the report. */
   readonly settings: Settings;
+  /** A part of the text of every claim it sends, and of no other statement. */
+  readonly claimText?: string;
   /** Makes its tables in an empty database. */
   prepare(): Promise<void>;
   /** Enqueues no-op jobs as fast as it can, numbered from 0. */
@@ -46,6 +48,8 @@ export interface Contender {
   claimOnce?(jobs: number): Promise<number>;
   /** Enqueues a job in an open transaction of the app. */
   enqueueIn?(tx: AppTransaction, n: number): Promise<void>;
+  /** Enqueues jobs with these numbers at once, in an open transaction of the app. */
+  enqueueManyIn?(tx: AppTransaction, numbers: readonly number[]): Promise<void>;
   /** Enqueues a job by itself: for those who cannot join a transaction. */
   enqueue?(n: number): Promise<void>;
   end(): Promise<void>;

@@ -1,4 +1,5 @@
 /** This library, on either driver. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { drizzle as overPg } from 'drizzle-orm/node-postgres';
 import { drizzle as overPostgresJs } from 'drizzle-orm/postgres-js';
 import pg from 'pg';
@@ -17,8 +18,11 @@ export interface DrizzleQueueOptions {
   readonly queues?: number | undefined;
   /** Of the worker's connections. @default 'on' */
   readonly synchronousCommit?: 'on' | 'off' | undefined;
+  /** Whether an enqueue wakes sleeping workers. @default the library's own */
+  readonly wake?: boolean | undefined;
 }
 
+const longestListenMs = 2_000;
 /** The most queues of a scenario. */
 const mostQueues = 50;
 
@@ -33,7 +37,7 @@ const registry = defineJobs(kinds);
 const queue = createQueue(registry);
 
 export function createDrizzleQueue(url: string, options: DrizzleQueueOptions): Contender {
-  const { driver, slots, workers = 1, queues = 0, synchronousCommit } = options;
+  const { driver, slots, workers = 1, queues = 0, synchronousCommit, wake } = options;
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   const { db, end } = connect(driver, url, synchronousCommit);
 
@@ -44,8 +48,10 @@ export function createDrizzleQueue(url: string, options: DrizzleQueueOptions): C
       workers,
       ...(queues > 0 ? { queues } : {}),
       ...(synchronousCommit ? { synchronous_commit: synchronousCommit } : {}),
+      ...(wake === undefined ? {} : { wake }),
       'everything else': 'default',
     },
+    claimText: 'claimed as (',
     async prepare() {
       for (const migration of await readMigrations()) await sql.unsafe(migration);
     },
@@ -63,20 +69,30 @@ export function createDrizzleQueue(url: string, options: DrizzleQueueOptions): C
       }
     },
     async work(listener) {
-      const handler = ({ n }: { n: number }): void | Promise<void> => listener.job(n);
       const served: readonly (readonly [queue: string, kind: string])[] =
         queues > 0
           ? Array.from({ length: queues }, (_, i) => [`queue${i}`, `noop${i}`])
           : [['default', 'noop']];
-      const started = Array.from({ length: workers }, () =>
-        createWorker({
+      const started = Array.from({ length: workers }, (_, i) => {
+        const handler = ({ n }: { n: number }): void | Promise<void> => listener.job(n, i);
+        return createWorker({
           db,
           registry,
           queues: Object.fromEntries(served.map(([name]) => [name, slots])),
           kinds: served.map(([, kind]) => kind),
           handlers: Object.fromEntries(served.map(([, kind]) => [kind, handler])),
           log: false,
-        }),
+        });
+      });
+      const listening = started.map(
+        (worker) =>
+          new Promise<void>((resolve) => {
+            try {
+              worker.on('listening', () => resolve());
+            } catch {
+              resolve();
+            }
+          }),
       );
       for (const worker of started) {
         worker.on('claimed', ({ jobs, durationMs }) => listener.claimed(durationMs, jobs.length));
@@ -86,6 +102,8 @@ export function createDrizzleQueue(url: string, options: DrizzleQueueOptions): C
         });
         await worker.start();
       }
+      // A worker that cannot listen works as well.
+      await Promise.race([Promise.all(listening), delay(longestListenMs, undefined, { ref: false })]);
       return {
         stop: async () => {
           await Promise.all(started.map((worker) => worker.stop()));
@@ -99,7 +117,13 @@ export function createDrizzleQueue(url: string, options: DrizzleQueueOptions): C
       return row?.any ?? false;
     },
     async enqueueIn(tx, n) {
-      await queue.enqueue(tx, 'noop', { n });
+      await queue.enqueue(tx, 'noop', { n }, wake === undefined ? {} : { wake });
+    },
+    async enqueueManyIn(tx, numbers) {
+      await queue.enqueueMany(
+        tx,
+        numbers.map((n) => ({ kind: 'noop', payload: { n } })),
+      );
     },
     async end() {
       await Promise.all([end(), sql.end({ timeout: 5 })]);

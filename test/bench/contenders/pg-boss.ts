@@ -7,16 +7,24 @@ import { type Contender, parts } from './contender.js';
 export interface PgBossOptions {
   /** Jobs fetched at once and handed to one call of the handler. @default 500 */
   readonly batchSize?: number | undefined;
-  /** Workers in the process. @default 2 */
+  /** Loops that fetch, in each instance. @default 2 */
   readonly localConcurrency?: number | undefined;
+  /** Instances in the process that work. @default 1 */
+  readonly workers?: number | undefined;
   /** Wake workers by NOTIFY. @default false */
   readonly notify?: boolean | undefined;
 }
 
 export function createPgBoss(url: string, options: PgBossOptions): Contender {
-  const { batchSize = 500, localConcurrency = 2, notify = false } = options;
-  const boss = new PgBoss({ connectionString: url, useListenNotify: notify });
-  boss.on('error', (error) => console.error(error));
+  const { batchSize = 500, localConcurrency = 2, workers = 1, notify = false } = options;
+  const create = (): PgBoss => {
+    const made = new PgBoss({ connectionString: url, useListenNotify: notify });
+    made.on('error', (error) => console.error(error));
+    return made;
+  };
+  /** The first one also enqueues. */
+  const boss = create();
+  const others: PgBoss[] = [];
   const pool = new pg.Pool({ connectionString: url, max: 1 });
   let started: Promise<unknown> | undefined;
   const start = () => (started ??= boss.start());
@@ -25,11 +33,13 @@ export function createPgBoss(url: string, options: PgBossOptions): Contender {
     settings: {
       batchSize,
       localConcurrency,
+      ...(workers > 1 ? { workers } : {}),
       burstWhenBatchFull: batchSize > 1,
       pollingIntervalSeconds: 0.5,
       useListenNotify: notify,
       'everything else': 'default',
     },
+    claimText: 'retry_count = CASE WHEN started_on IS NOT NULL',
     async prepare() {
       await start();
       await boss.createQueue('noop', { notify });
@@ -46,14 +56,27 @@ export function createPgBoss(url: string, options: PgBossOptions): Contender {
     },
     async work(listener) {
       await start();
-      await boss.work<{ n: number }>(
-        'noop',
-        { batchSize, localConcurrency, burstWhenBatchFull: batchSize > 1, pollingIntervalSeconds: 0.5 },
-        async (batch) => {
-          for (const { data } of batch) listener.job(data.n);
+      while (others.length < workers - 1) {
+        const another = create();
+        others.push(another);
+        await another.start();
+      }
+      for (const [i, one] of [boss, ...others].entries()) {
+        await one.work<{ n: number }>(
+          'noop',
+          { batchSize, localConcurrency, burstWhenBatchFull: batchSize > 1, pollingIntervalSeconds: 0.5 },
+          async (batch) => {
+            listener.claimed(undefined, batch.length);
+            const ends = batch.map(({ data }) => listener.job(data.n, i)).filter((end) => end !== undefined);
+            if (ends.length > 0) await Promise.all(ends);
+          },
+        );
+      }
+      return {
+        stop: async () => {
+          await Promise.all([boss, ...others].map((one) => one.offWork('noop')));
         },
-      );
-      return { stop: () => boss.offWork('noop') };
+      };
     },
     async unfinished() {
       const { rows } = await pool.query<{ any: boolean }>(
@@ -76,8 +99,16 @@ export function createPgBoss(url: string, options: PgBossOptions): Contender {
       await start();
       await boss.send('noop', { n }, { db: fromDrizzle(tx, sql) });
     },
+    async enqueueManyIn(tx, numbers) {
+      await start();
+      await boss.insert(
+        'noop',
+        numbers.map((n) => ({ data: { n } })),
+        { db: fromDrizzle(tx, sql) },
+      );
+    },
     async end() {
-      if (started) await boss.stop({ graceful: false });
+      await Promise.all([...(started ? [boss] : []), ...others].map((one) => one.stop({ graceful: false })));
       await pool.end();
     },
   };

@@ -6,30 +6,82 @@ import postgres from 'postgres';
 import type { AppTransaction, Contender } from '../contenders/contender.js';
 import { monotonicMs } from './monotonic.js';
 
+type Transact = (run: (tx: AppTransaction) => Promise<void>) => Promise<void>;
+
 /** Of the time of `commits`, before its count begins. */
 const warmUp = 0.2;
 
+/** A transaction, by the clock of {@link monotonicMs}. */
+export interface Committed {
+  /** The last number that it enqueued. */
+  readonly n: number;
+  /** Before the commit was sent. */
+  readonly readyAtMs: number;
+  /** When the app heard of the commit. */
+  readonly atMs: number;
+}
+
+/** Enqueues one job after the other, from this number on. The gaps are those of a plan: what is late does not shift it. */
 export async function enqueueSpaced(
   contender: Contender,
   url: string,
-  jobs: number,
-  [shortestMs, longestMs]: readonly [number, number],
-): Promise<[n: number, committedAtMs: number][]> {
-  const committed: [number, number][] = [];
-  const enqueueAll = async (enqueue: (n: number) => Promise<void>) => {
-    for (let n = 0; n < jobs; n++) {
-      await delay(shortestMs + Math.random() * (longestMs - shortestMs));
-      await enqueue(n);
-      committed.push([n, monotonicMs()]);
+  first: number,
+  gapsMs: readonly number[],
+): Promise<Committed[]> {
+  const committed: Committed[] = [];
+  const enqueueAll = async (enqueue: (n: number) => Promise<number>) => {
+    let dueAt = performance.now();
+    for (const [i, gapMs] of gapsMs.entries()) {
+      dueAt += gapMs;
+      const waitMs = dueAt - performance.now();
+      if (waitMs > 0) await delay(waitMs);
+      const readyAtMs = await enqueue(first + i);
+      committed.push({ n: first + i, readyAtMs, atMs: monotonicMs() });
     }
   };
-  if (contender.enqueue) await enqueueAll((n) => contender.enqueue?.(n) ?? Promise.resolve());
-  else {
+  if (contender.enqueue) {
+    await enqueueAll(async (n) => {
+      const readyAtMs = monotonicMs();
+      await contender.enqueue?.(n);
+      return readyAtMs;
+    });
+  } else {
     await withApp(url, 1, (transaction) =>
-      enqueueAll((n) => transaction((tx) => enqueueIn(contender, tx, n))),
+      enqueueAll((n) => committing(transaction, (tx) => enqueueIn(contender, tx, n))),
     );
   }
   return committed;
+}
+
+/** Enqueues jobs with the numbers from `first` to before `end`, in one transaction. */
+export async function enqueueAtOnce(
+  contender: Contender,
+  url: string,
+  first: number,
+  end: number,
+): Promise<Committed> {
+  if (!contender.enqueueManyIn) throw new Error('It cannot enqueue a list in a transaction.');
+  const numbers = Array.from({ length: end - first }, (_, i) => first + i);
+  let readyAtMs = 0;
+  let atMs = 0;
+  await withApp(url, 1, async (transaction) => {
+    readyAtMs = await committing(transaction, async (tx) => contender.enqueueManyIn?.(tx, numbers));
+    atMs = monotonicMs();
+  });
+  return { n: end - 1, readyAtMs, atMs };
+}
+
+/** When the transaction was about to commit; it has, then. */
+async function committing(
+  transaction: Transact,
+  work: (tx: AppTransaction) => Promise<void>,
+): Promise<number> {
+  let readyAtMs = 0;
+  await transaction(async (tx) => {
+    await work(tx);
+    readyAtMs = monotonicMs();
+  });
+  return readyAtMs;
 }
 
 export async function timeCalls(contender: Contender, url: string, count: number): Promise<number[]> {
@@ -75,7 +127,7 @@ export async function commits(
 async function withApp(
   url: string,
   connections: number,
-  work: (transaction: (run: (tx: AppTransaction) => Promise<void>) => Promise<void>) => Promise<void>,
+  work: (transaction: Transact) => Promise<void>,
 ): Promise<void> {
   const client = postgres(url, { max: connections, onnotice: () => {} });
   const db = drizzle({ client });

@@ -15,7 +15,7 @@ export async function claimTimes(contender: Contender, claims: number, batch: nu
   const working = await contender.work?.({
     job() {},
     claimed(tookMs, jobs) {
-      if (jobs >= batch * fullFrom) times.push(tookMs);
+      if (tookMs !== undefined && jobs >= batch * fullFrom) times.push(tookMs);
       if (times.length > claims) enough();
     },
   });

@@ -1,9 +1,11 @@
 /** What can be asked of a contender's process. Arguments and answers are JSON. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Contender, FillOptions, Settings, Working } from '../contenders/contender.js';
+import type { Committed } from './app.js';
 import { claimTimes } from './claim-times.js';
 import { type DrainOptions, drain } from './drain.js';
 import { monotonicMs } from './monotonic.js';
+import { createPickups, type Pickup } from './pickups.js';
 import { type Shared, type ShareOptions, type Sharing, share } from './share.js';
 
 export interface Call {
@@ -18,8 +20,7 @@ export type Commands = ReturnType<typeof createCommands>;
 
 export function createCommands(contender: Contender, url: string) {
   let working: Working | undefined;
-  let picked: [n: number, atMs: number][] = [];
-  let whenPicked = (): void => {};
+  let pickups = createPickups();
   let sharing: Sharing | undefined;
 
   return {
@@ -27,6 +28,10 @@ export function createCommands(contender: Contender, url: string) {
       await contender.prepare();
     },
     settings: (): Settings => contender.settings,
+    claimText(): string {
+      if (!contender.claimText) throw new Error('It does not tell a text of its claims.');
+      return contender.claimText;
+    },
     /** Gives the ms it took. */
     async fill(jobs: number, options: FillOptions = {}): Promise<number> {
       if (!contender.fill) throw new Error('It cannot fill.');
@@ -41,21 +46,18 @@ export function createCommands(contender: Contender, url: string) {
 
     /** Works from now on, and remembers when each job was picked up. */
     async startWorking(): Promise<void> {
-      picked = [];
-      working = await contender.work?.({
-        job(n) {
-          picked.push([n, monotonicMs()]);
-          whenPicked();
-        },
-        claimed() {},
-      });
+      pickups = createPickups();
+      working = await contender.work?.(pickups.listener);
       if (!working) throw new Error('It cannot work.');
     },
     /** When each job was picked up, once there are so many. */
-    async pickedUp(jobs: number): Promise<[n: number, atMs: number][]> {
-      while (picked.length < jobs) await new Promise<void>((resolve) => (whenPicked = resolve));
-      return picked;
-    },
+    pickedUp: (jobs: number): Promise<readonly Pickup[]> => pickups.whenPicked(jobs),
+    /** When each claim that brought jobs was sent, or answered. */
+    claimsSentAt: (): readonly number[] => pickups.claimsSentAt,
+    /** Handlers that are called from now on do not end, so that their slots stay busy. */
+    hold: (): void => pickups.hold(),
+    /** They end, and so do those that follow. */
+    letGo: (): void => pickups.letGo(),
     async stopWorking(): Promise<void> {
       await working?.stop();
       working = undefined;
@@ -80,12 +82,13 @@ export function createCommands(contender: Contender, url: string) {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1_000;
     },
-    /** Enqueues one job after the other and gives when each was committed. */
-    async enqueueSpaced(
-      jobs: number,
-      gapMs: readonly [number, number],
-    ): Promise<[n: number, atMs: number][]> {
-      return (await app()).enqueueSpaced(contender, url, jobs, gapMs);
+    /** Enqueues one job after the other, from this number on, and gives when each was committed. */
+    async enqueueSpaced(first: number, gapsMs: readonly number[]): Promise<Committed[]> {
+      return (await app()).enqueueSpaced(contender, url, first, gapsMs);
+    },
+    /** Enqueues jobs with the numbers from `first` to before `end` in one transaction. */
+    async enqueueAtOnce(first: number, end: number): Promise<Committed> {
+      return (await app()).enqueueAtOnce(contender, url, first, end);
     },
     /** What the call alone took, in µs, of so many enqueues in transactions. */
     async timeCalls(count: number): Promise<number[]> {

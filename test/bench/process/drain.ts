@@ -46,7 +46,9 @@ export async function drain(
       }
       if (begun === jobs) allBegun();
     },
-    claimed: (tookMs) => claims.push({ afterJobs: begun, tookMs }),
+    claimed(tookMs) {
+      if (tookMs !== undefined) claims.push({ afterJobs: begun, tookMs });
+    },
   });
   if (!working) throw new Error('It cannot work.');
   await begunAll;

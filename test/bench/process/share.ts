@@ -31,7 +31,9 @@ export async function share(contender: Contender, { jobMs = 0 }: ShareOptions): 
       begun++;
       return jobMs > 0 ? delay(jobMs) : undefined;
     },
-    claimed: (tookMs) => claims.push({ atMs: monotonicMs(), tookMs }),
+    claimed(tookMs) {
+      if (tookMs !== undefined) claims.push({ atMs: monotonicMs(), tookMs });
+    },
     failed: () => errors++,
   });
   if (!working) throw new Error('It cannot work.');

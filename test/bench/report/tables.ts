@@ -16,11 +16,29 @@ export function headOf({ at, size, rounds, machine, versions, postgres }: Result
 }
 
 export function scenarioTable({ title, metrics, lines, seconds }: ScenarioResult): string {
-  const head = ['', ...metrics.map((metric) => metric.title)];
-  const rows = lines.map((line) => [line.name, ...metrics.map((metric) => cell(line, metric))]);
+  const groups = [...new Set(metrics.map(({ group }) => group))];
+  const tables = groups.map((group) =>
+    table(
+      group,
+      metrics.filter((metric) => metric.group === group),
+      lines,
+    ),
+  );
   const notes = lines.map((line) => `  ${line.name}: ${asText(line.settings)}`);
   const errors = lines.flatMap(({ name, error }) => (error ? [`  ${name} FAILED: ${error}`] : []));
-  return [`${title} (${seconds} s)`, inColumns([head, ...rows]), ...notes, ...errors].join('\n');
+  return [`${title} (${seconds} s)`, ...tables, ...notes, ...errors].join('\n');
+}
+
+/** Of the lines that have any of these metrics, where they are a group. */
+function table(group: string | undefined, metrics: readonly Metric[], lines: readonly LineResult[]): string {
+  const shown = lines.filter(
+    (line) => group === undefined || metrics.some(({ key }) => valuesOf(line, key).length > 0),
+  );
+  const head = [group ?? '', ...metrics.map(({ title }) => title)];
+  return inColumns([
+    head,
+    ...shown.map((line) => [line.name, ...metrics.map((metric) => cell(line, metric))]),
+  ]);
 }
 
 export function goalTable(scenarios: readonly ScenarioResult[]): string {

@@ -1,37 +1,66 @@
-/** What a worker costs that has nothing to do, each with its defaults. */
+/** What workers cost that have nothing to do, each with its defaults: one of them, and twenty in four processes. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { backendsOf, cpuMsBetween } from '../backends.js';
 import type { ContenderSpec } from '../contenders/index.js';
 import { logStatements } from '../server.js';
 import type { Stage } from '../stage.js';
-import { boss, graphile, ours, prompt } from './lines.js';
-import { measured, type Sample, type Scenario } from './scenario.js';
+import { boss, crowd, crowdProcesses, crowdWorkers, graphile, graphileQueue, ours, prompt } from './lines.js';
+import { type Line, measured, type Sample, type Scenario } from './scenario.js';
+import { startSeveral } from './several.js';
 
-/** Until the statements of the start are over, and how long is measured then. */
-const msOf = {
-  full: { settle: 5_000, measure: 20_000 },
-  quick: { settle: 2_000, measure: 5_000 },
-  tiny: { settle: 500, measure: 1_000 },
-} as const;
+interface Times {
+  /** Until the statements of the start are over. */
+  readonly settle: number;
+  /** How long is measured then. */
+  readonly measure: number;
+}
+
+const msOf: Record<'full' | 'quick' | 'tiny', { readonly one: Times; readonly many: Times }> = {
+  full: { one: { settle: 5_000, measure: 20_000 }, many: { settle: 5_000, measure: 10_000 } },
+  quick: { one: { settle: 2_000, measure: 4_000 }, many: { settle: 2_000, measure: 3_000 } },
+  tiny: { one: { settle: 500, measure: 1_000 }, many: { settle: 500, measure: 1_000 } },
+};
+
+const many = (name: string) => `${name}, ${crowdWorkers} workers`;
 
 export const idle: Scenario = {
   name: 'idle',
-  title: () => 'An idle worker',
+  title: () => `Idle workers: one, and ${crowdWorkers} in ${crowdProcesses} processes`,
   metrics: [
     { key: 'statements', title: 'statements/s', digits: 2 },
-    { key: 'cpu', title: '% of a core', digits: 2 },
+    { key: 'cpu', title: 'workers, % of a core', digits: 2 },
+    { key: 'postgres', title: 'Postgres, % of a core', digits: 2 },
   ],
   mostRounds: 2,
   lines(size) {
-    const line = (name: string, spec: ContenderSpec) => ({
+    const one = (name: string, spec: ContenderSpec): Line => ({
       name,
       spec,
-      run: (stage: Stage) => measureIdle(stage, spec, msOf[size]),
+      run: (stage) => measureIdle(stage, spec, 1, msOf[size].one),
     });
-    return [line(ours, prompt[ours]), line(graphile, prompt[graphile]), line(boss, prompt[boss])];
+    const twenty = (name: string, spec: ContenderSpec): Line => ({
+      name: many(name),
+      spec,
+      run: (stage) => measureIdle(stage, spec, crowdProcesses, msOf[size].many),
+    });
+    const all = [
+      one(ours, prompt[ours]),
+      one(graphile, prompt[graphile]),
+      one(boss, prompt[boss]),
+      twenty(ours, crowd[ours]),
+    ];
+    if (size === 'quick') return all; // there is no time for more
+    return [
+      ...all,
+      twenty(graphile, crowd[graphile]),
+      twenty(graphileQueue, crowd[graphileQueue]),
+      twenty(boss, crowd[boss]),
+    ];
   },
   goals(medians) {
     const statements = medians(ours, 'statements');
     const cpu = medians(ours, 'cpu');
+    const statementsOfMany = medians(many(ours), 'statements');
     return [
       {
         what: 'idle worker, statements a second',
@@ -40,25 +69,41 @@ export const idle: Scenario = {
         reached: statements <= 2,
       },
       { what: 'idle worker, of a core', goal: '< 2 %', measured: measured(cpu, ' %'), reached: cpu < 2 },
+      {
+        what: `${crowdWorkers} idle workers, statements a second`,
+        goal: `≤ ${crowdWorkers * 2}`,
+        measured: measured(statementsOfMany, ''),
+        reached: statementsOfMany <= crowdWorkers * 2,
+      },
     ];
   },
 };
 
-function measureIdle(
-  stage: Stage,
-  spec: ContenderSpec,
-  ms: { readonly settle: number; readonly measure: number },
-): Promise<Sample> {
+function measureIdle(stage: Stage, spec: ContenderSpec, processes: number, ms: Times): Promise<Sample> {
   return stage.fresh(
     spec,
-    async ({ contender, database }) => {
-      await contender.call('startWorking');
+    async (bench) => {
+      const { database } = bench;
+      const all = await startSeveral(bench, processes);
+      const cpuMs = async () => {
+        const times = await Promise.all(all.map((one) => one.call('cpuMs')));
+        return times.reduce((sum, one) => sum + one, 0);
+      };
+      await Promise.all(all.map((one) => one.call('startWorking')));
       await delay(ms.settle);
-      const cpuBefore = await contender.call('cpuMs');
+      const backends = await backendsOf(database);
+      const cpuBefore = await cpuMs();
       const statements = await database.statementsDuring(() => delay(ms.measure).then(() => {}));
-      const cpu = (await contender.call('cpuMs')) - cpuBefore;
-      await contender.call('stopWorking');
-      return { values: { statements: statements / (ms.measure / 1_000), cpu: (cpu / ms.measure) * 100 } };
+      const cpu = (await cpuMs()) - cpuBefore;
+      const backendsAfter = await backendsOf(database);
+      await Promise.all(all.map((one) => one.call('stopWorking')));
+      return {
+        values: {
+          statements: statements / (ms.measure / 1_000),
+          cpu: (cpu / ms.measure) * 100,
+          postgres: (cpuMsBetween(backends, backendsAfter) / (backendsAfter.atMs - backends.atMs)) * 100,
+        },
+      };
     },
     { before: logStatements },
   );

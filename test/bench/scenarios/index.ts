@@ -1,5 +1,6 @@
 /** All scenarios, in the order of the table of goals. A new one is a file here and a line below. */
 import { backlog } from './backlog.js';
+import { burst } from './burst.js';
 import { commits } from './commits.js';
 import { drain } from './drain.js';
 import { enqueue } from './enqueue.js';
@@ -26,6 +27,7 @@ export const scenarios: readonly Scenario[] = [
   queuesScenario,
   pinned,
   idle,
+  burst,
   memory,
   scale,
 ];

@@ -1,56 +1,111 @@
-/** From the commit of a job to its handler in an idle worker; two processes, one clock. */
+/** From the commit of a job to its handler, by how many jobs come in a second; two processes, one clock. */
 import type { ContenderSpec } from '../contenders/index.js';
 import type { Stage } from '../stage.js';
 import { median, percentile } from '../statistics.js';
+import { randomGaps } from './arrivals.js';
 import { boss, bullmqPostgres, bullmqRedis, graphile, ours, prompt } from './lines.js';
-import { type Goal, measured, type Sample, type Scenario } from './scenario.js';
+import { type Goal, type Line, type Metric, measured, type Sample, type Scenario } from './scenario.js';
 
 const loop = 'hand-written LISTEN loop';
-const jobsOf = { full: 60, quick: 20, tiny: 8 } as const;
-/** Apart enough for a worker to be idle again, and never in step with its polls. */
-const gapMs = { full: [80, 200], quick: [50, 150], tiny: [5, 20] } as const;
-const warmUp = 5;
+/** Jobs a second. */
+const rates = [1, 10, 100] as const;
+type Rate = (typeof rates)[number];
+
+/**
+ * How many jobs a round has at each rate: 20, 11 and 5 s of them. So the p99 of a round is its slowest job at 1/s, the
+ * second slowest at 10/s and the sixth slowest at 100/s; the median of five rounds tells what a round usually has there.
+ */
+const jobsOf: Record<'full' | 'quick' | 'tiny', Record<Rate, number>> = {
+  full: { 1: 20, 10: 110, 100: 500 },
+  quick: { 1: 4, 10: 20, 100: 100 },
+  tiny: { 1: 1, 10: 3, 100: 10 },
+};
+/** At the highest rate: compiled code, and connections that are open. */
+const warmUpOf = { full: 100, quick: 50, tiny: 5 } as const;
+/** Lines that no goal speaks of, and that take the time of others. */
+const bullmqRounds = 2;
+
+const key = (part: 'p50' | 'p99', rate: Rate) => `${part}at${rate}`;
 
 export const latency: Scenario = {
   name: 'latency',
-  title: () => 'Pickup after commit by an idle worker',
-  metrics: [
-    { key: 'p50', title: 'p50 ms', digits: 2 },
-    { key: 'p99', title: 'p99 ms', digits: 2 },
-  ],
+  title: () =>
+    'Pickup: from the commit of a job to the start of its handler, while jobs come at random times',
+  metrics: rates.flatMap((rate): Metric[] => [
+    { group: `${rate}/s`, key: key('p50', rate), title: 'p50 ms', digits: 2 },
+    {
+      group: `${rate}/s`,
+      key: key('p99', rate),
+      title: rate === 1 ? 'slowest ms' : 'p99 ms',
+      digits: 2,
+    },
+  ]),
   lines(size) {
-    const line = (name: string, spec: ContenderSpec) => ({
+    const line = (
+      name: string,
+      spec: ContenderSpec,
+      measuredRates: readonly Rate[] = rates,
+      mostRounds?: number,
+    ): Line => ({
       name,
       spec,
-      run: (stage: Stage) => measureLatency(stage, spec, jobsOf[size] + warmUp, gapMs[size]),
+      mostRounds,
+      run: (stage) =>
+        measureLatency(stage, spec, {
+          warmUp: warmUpOf[size],
+          jobs: measuredRates.map((rate) => [rate, jobsOf[size][rate]]),
+        }),
     });
-    return [
+    const all = [
       line(ours, prompt[ours]),
       line(loop, { contender: 'listen-loop' }),
       line(graphile, prompt[graphile]),
       line(boss, prompt[boss]),
-      line(bullmqPostgres, prompt[bullmqPostgres]),
-      line(bullmqRedis, prompt[bullmqRedis]),
+    ];
+    if (size === 'quick') return all; // there is no time for more
+    return [
+      ...all,
+      line(bullmqPostgres, prompt[bullmqPostgres], [10, 100], bullmqRounds),
+      line(bullmqRedis, prompt[bullmqRedis], [10, 100], bullmqRounds),
     ];
   },
   goals: (medians) =>
-    ['p50', 'p99'].map((metric) => noSlower(metric, medians(ours, metric), medians(graphile, metric))),
+    rates.flatMap((rate) => [
+      noSlower(`p50 at ${rate}/s`, medians(ours, key('p50', rate)), medians(graphile, key('p50', rate))),
+      noSlower(
+        rate === 1 ? `slowest of ${jobsOf.full[1]} at ${rate}/s` : `p99 at ${rate}/s`,
+        medians(ours, key('p99', rate)),
+        medians(graphile, key('p99', rate)),
+      ),
+    ]),
 };
 
-function measureLatency(
-  stage: Stage,
-  spec: ContenderSpec,
-  jobs: number,
-  gap: readonly [number, number],
-): Promise<Sample> {
+interface Plan {
+  readonly warmUp: number;
+  readonly jobs: readonly (readonly [rate: Rate, jobs: number])[];
+}
+
+function measureLatency(stage: Stage, spec: ContenderSpec, { warmUp, jobs }: Plan): Promise<Sample> {
   return stage.fresh(spec, async ({ contender: worker, another }) => {
     const app = await another();
     await worker.call('startWorking');
-    const committed = await app.call('enqueueSpaced', jobs, gap);
-    const picked = new Map(await worker.call('pickedUp', jobs));
+    let enqueued = 0;
+    const pickups = async (rate: Rate, count: number) => {
+      const committed = await app.call('enqueueSpaced', enqueued, randomGaps(count, rate));
+      enqueued += count;
+      const picked = await worker.call('pickedUp', enqueued);
+      const atMs = new Map(picked.map((one) => [one.n, one.atMs]));
+      return committed.map((job) => (atMs.get(job.n) ?? Number.NaN) - job.atMs);
+    };
+    await pickups(100, warmUp);
+    const values: Record<string, number> = {};
+    for (const [rate, count] of jobs) {
+      const times = await pickups(rate, count);
+      values[key('p50', rate)] = median(times);
+      values[key('p99', rate)] = percentile(times, 0.99);
+    }
     await worker.call('stopWorking');
-    const times = committed.slice(warmUp).map(([n, atMs]) => (picked.get(n) ?? Number.NaN) - atMs);
-    return { values: { p50: median(times), p99: percentile(times, 0.99) } };
+    return { values };
   });
 }
 

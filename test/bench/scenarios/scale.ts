@@ -18,6 +18,7 @@ import {
   type Sample,
   type Scenario,
 } from './scenario.js';
+import { startSeveral } from './several.js';
 
 const sizes = {
   full: { jobs: 80_000, slowJobs: 8_000, manyJobs: 5_000, repeats: 2, settleMs: 5_000, idleMs: 20_000 },
@@ -136,7 +137,7 @@ function measureDrain(
   drain: DrainOptions,
 ): Promise<Sample> {
   return stage.fresh(spec, async (bench) => {
-    const all = await start(bench, processes);
+    const all = await startSeveral(bench, processes);
     const drained: Drained[] = [];
     for (let n = 0; n < repeats; n++) drained.push(await drainOnce(bench, all, drain));
     await Promise.all(all.map((one) => one.end()));
@@ -215,7 +216,7 @@ function measureIdle(
     hundred,
     async (bench) => {
       const { database } = bench;
-      const all = await start(bench, manyProcesses);
+      const all = await startSeveral(bench, manyProcesses);
       await Promise.all(all.map((one) => one.call('share', {})));
       await delay(settleMs);
       const before = await backendsOf(database);
@@ -233,14 +234,6 @@ function measureIdle(
     },
     { before: logStatements },
   );
-}
-
-/** All of them, each up and connected to the harness: none begins to work while another still starts. */
-async function start({ contender, another }: Bench, processes: number): Promise<readonly ContenderProcess[]> {
-  const more = await Promise.all(Array.from({ length: processes - 1 }, () => another()));
-  const all = [contender, ...more];
-  await Promise.all(all.map((one) => one.call('settings')));
-  return all;
 }
 
 /** When so many handlers had been called in all processes, and how many that were. */

@@ -12,6 +12,8 @@ export interface Metric {
   readonly title: string;
   /** Digits after the point. @default 0 */
   readonly digits?: number | undefined;
+  /** Metrics of one group have a table of their own, with this at its head. @default all that have none have one */
+  readonly group?: string | undefined;
 }
 
 /** What one round of one line gave. */
@@ -25,6 +27,8 @@ export interface Sample {
 export interface Line {
   readonly name: string;
   readonly spec: ContenderSpec;
+  /** Fewer than the scenario has. */
+  readonly mostRounds?: number | undefined;
   run(stage: Stage): Promise<Sample>;
 }
 
