@@ -74,7 +74,7 @@ async function bench({
         `${JSON.stringify({ ...surroundings, scenarios: done } satisfies Results, null, 2)}\n`,
       );
     }
-    console.log(`${goalTable(done)}\n`);
+    console.log(goalTable(done));
     console.log(relative('', file));
     tellCharts(dirname(file), await writeCharts({ ...surroundings, scenarios: done }, dirname(file)));
     if (done.some(({ lines }) => lines.some(({ error }) => error !== undefined))) process.exitCode = 1;

@@ -99,7 +99,7 @@ describe.each(['postgres.js', 'node-postgres'] as const)('on %s', (driver) => {
 });
 
 const sessionsOf =
-  "locktype = 'advisory' and objsubid = 2 and granted and database = (select oid from pg_database where datname = current_database())";
+  "locktype = 'advisory' and mode = 'ExclusiveLock' and objsubid = 2 and granted and database = (select oid from pg_database where datname = current_database())";
 
 /** Until so many workers hold the lock of their session. */
 async function untilSessions({ sql }: Stage, count: number): Promise<void> {

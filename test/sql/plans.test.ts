@@ -42,6 +42,7 @@ beforeAll(async () => {
   await fill(sql).available(20, { queue: 'mixed', kind: 'seldom', dueInS: -1 });
   await fill(sql).available(200_000, { queue: 'tomorrow', priority: 10, dueInS: 86_400 });
   await fill(sql).available(100, { queue: 'tomorrow' });
+  await fill(sql).available(20_000, { queue: 'later', priority: sql`i % 3`, dueInS: sql`3600 + i` });
   await fill(sql).discarded(200_000, { kind: sql`'kind ' || i % 38` });
   await untilServerHasRunFor(sql, 1.5);
 }, 120_000);
@@ -62,6 +63,16 @@ describe.each([
   });
 
   describe.each(planModes)('with %s', (mode) => {
+    it('a claim that finds nothing due tells when the next job will be, from the index', async () => {
+      const request = { want: new Map([['later', 10]]), kinds: ['greet'], lockedBy: 'worker/2' };
+
+      const explained = await plan((db) => claim(db, table, request));
+
+      expectCheap(explained);
+      expect(explained.Plan['Actual Rows']).toBe(1);
+      expect(buffers(explained.Plan)).toBeLessThan(100);
+    });
+
     it.each([
       ['of one queue', { want: { one: 10 }, kinds: ['greet'] }],
       ['of three queues', { want: { one: 4, two: 3, three: 3 }, kinds: ['greet'] }],

@@ -253,7 +253,7 @@ describe('no names are given', () => {
     const app = apps['postgres.js']({ client: { prepare: false } });
     const { add, seen } = await startOn(app, () => {});
     const sessions = () => database.sql`
-      select 1 from pg_locks where locktype = 'advisory' and objsubid = 2 and granted
+      select 1 from pg_locks where locktype = 'advisory' and mode = 'ExclusiveLock' and objsubid = 2 and granted
       and database = (select oid from pg_database where datname = current_database())`;
     await until(async () => (await sessions()).length === 1, {
       what: 'the session, from which on there may be names',

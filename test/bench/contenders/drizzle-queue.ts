@@ -85,14 +85,7 @@ export function createDrizzleQueue(url: string, options: DrizzleQueueOptions): C
         });
       });
       const listening = started.map(
-        (worker) =>
-          new Promise<void>((resolve) => {
-            try {
-              worker.on('listening', () => resolve());
-            } catch {
-              resolve();
-            }
-          }),
+        (worker) => new Promise<void>((resolve) => worker.on('listening', () => resolve())),
       );
       for (const worker of started) {
         worker.on('claimed', ({ jobs, durationMs }) => listener.claimed(durationMs, jobs.length));

@@ -52,8 +52,8 @@ export function createCommands(contender: Contender, url: string) {
     },
     /** When each job was picked up, once there are so many. */
     pickedUp: (jobs: number): Promise<readonly Pickup[]> => pickups.whenPicked(jobs),
-    /** When each claim that brought jobs was sent, or answered. */
-    claimsSentAt: (): readonly number[] => pickups.claimsSentAt,
+    /** When each claim that brought jobs was answered. */
+    broughtAt: (): readonly number[] => pickups.broughtAt,
     /** Handlers that are called from now on do not end, so that their slots stay busy. */
     hold: (): void => pickups.hold(),
     /** They end, and so do those that follow. */

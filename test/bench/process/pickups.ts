@@ -13,8 +13,8 @@ export interface Pickups {
   readonly listener: WorkListener;
   /** All so far, once there are so many. For one who waits at a time. */
   whenPicked(jobs: number): Promise<readonly Pickup[]>;
-  /** When each claim that brought jobs was sent, or was answered where the contender does not tell what it took. */
-  readonly claimsSentAt: readonly number[];
+  /** When each claim that brought jobs was answered. */
+  readonly broughtAt: readonly number[];
   /** Handlers that are called from now on do not end. */
   hold(): void;
   /** They end, and so do those that follow. */
@@ -23,7 +23,7 @@ export interface Pickups {
 
 export function createPickups(): Pickups {
   const picked: Pickup[] = [];
-  const claimsSentAt: number[] = [];
+  const broughtAt: number[] = [];
   let tell = (): void => {};
   let held: Promise<void> | undefined;
   let end = (): void => {};
@@ -34,13 +34,13 @@ export function createPickups(): Pickups {
         tell();
         return held;
       },
-      claimed: (tookMs = 0) => claimsSentAt.push(monotonicMs() - tookMs),
+      claimed: () => broughtAt.push(monotonicMs()),
     },
     async whenPicked(jobs) {
       while (picked.length < jobs) await new Promise<void>((resolve) => (tell = resolve));
       return picked;
     },
-    claimsSentAt,
+    broughtAt,
     hold() {
       held = new Promise((resolve) => (end = resolve));
     },

@@ -41,11 +41,12 @@ function table(group: string | undefined, metrics: readonly Metric[], lines: rea
   ]);
 }
 
+/** Empty where there are no goals. */
 export function goalTable(scenarios: readonly ScenarioResult[]): string {
   const rows = scenarios
     .flatMap(({ goals }) => goals)
     .map(({ what, goal, measured, reached }) => [what, measured, goal, reached ? 'ok' : 'short']);
-  return inColumns([['', 'measured', 'goal', 'verdict'], ...rows]);
+  return rows.length === 0 ? '' : `${inColumns([['', 'measured', 'goal', 'verdict'], ...rows])}\n`;
 }
 
 function cell(line: LineResult, { key, digits = 0 }: Metric): string {

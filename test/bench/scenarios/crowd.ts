@@ -15,7 +15,7 @@ export interface CrowdPickup extends Omit<Pickup, 'worker'> {
   readonly worker: string;
 }
 
-/** Of a time that begins and ends by the clock of {@link monotonicMs}. */
+/** Of a time. What was sent before its begin and answered within is counted wrongly; between bursts that is rare. */
 export interface Claims {
   readonly sent: number;
   /** Those that brought no job. */
@@ -78,7 +78,7 @@ export async function startCrowd(bench: Bench): Promise<Crowd> {
         ({ atMs, text }) =>
           atMs >= fromMs + since1970 && atMs <= toMs + since1970 && text.includes(claimText),
       ).length;
-      const lists = await Promise.all(processes.map((one) => one.call('claimsSentAt')));
+      const lists = await Promise.all(processes.map((one) => one.call('broughtAt')));
       const brought = lists.flat().filter((atMs) => atMs >= fromMs && atMs <= toMs).length;
       return { sent, empty: Math.max(0, sent - brought) };
     },

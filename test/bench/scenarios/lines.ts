@@ -19,11 +19,14 @@ export const best = {
   [bullmqRedis]: { contender: 'bullmq', backend: 'redis' },
 } as const satisfies Record<string, ContenderSpec>;
 
-/** Each for a job that comes alone: no batches that would wait for more. */
+/**
+ * Each for a job that comes alone: nothing that would wait for more. pg-boss takes what is there, up to ten: a loop of it
+ * that takes one job leaves the second of two that come together until its next poll, half a minute later.
+ */
 export const prompt = {
   [ours]: { contender: 'drizzle-queue', driver: 'postgres.js', slots: 10 },
   [graphile]: { contender: 'graphile-worker', localQueue: 0 },
-  [boss]: { contender: 'pg-boss', batchSize: 1, localConcurrency: 1, notify: true },
+  [boss]: { contender: 'pg-boss', batchSize: 10, localConcurrency: 1, notify: true },
   [bullmqPostgres]: { contender: 'bullmq', backend: 'postgres' },
   [bullmqRedis]: { contender: 'bullmq', backend: 'redis' },
 } as const satisfies Record<string, ContenderSpec>;
@@ -40,7 +43,7 @@ export const crowdSlots = 10;
  * twenty of these would need more of the machine than the workers do.
  *
  * graphile-worker claims one job at a time for each of its ten, or, with a local queue, ten for all; pg-boss gives ten to
- * one call of the handler, since with one it leaves jobs for its next poll, half a minute later.
+ * one call of the handler.
  */
 export const crowd = {
   [ours]: { contender: 'drizzle-queue', driver: 'postgres.js', slots: crowdSlots, workers: inEach },
