@@ -4,6 +4,7 @@ import { channelOf, tableName } from '../database/table-name.js';
 import type { JobsTable } from '../database/tables.js';
 import { enqueue } from '../sql/enqueue.js';
 import { enqueueMany } from '../sql/enqueue-many.js';
+import type { Notifications } from '../sql/notify.js';
 import { batches } from './batches.js';
 import type { CheckedJob } from './enqueue-options.js';
 import { createWakeUps } from './wake-ups.js';
@@ -20,6 +21,12 @@ export function createInserts(jobs: JobsTable): Inserts {
   const channel = channelOf(jobs);
   const wakeUps = createWakeUps();
 
+  /** What goes out with the insert of the jobs. */
+  function told(tx: Executor, list: readonly CheckedJob[]): Notifications | undefined {
+    const texts = wakeUps.notices(tx, list);
+    return texts.length > 0 ? { channel, texts } : undefined;
+  }
+
   /** Several statements are one transaction: the caller's, or one of our own. */
   async function insertParts(
     tx: Executor,
@@ -32,8 +39,8 @@ export function createInserts(jobs: JobsTable): Inserts {
     const ids: number[] = [];
     for (const part of parts) {
       // One wake-up of a queue for the whole list.
-      const texts = part === parts.at(-1) ? wakeUps.notices(tx, list) : [];
-      ids.push(...(await enqueueMany(tx, table, part, texts.length > 0 ? { channel, texts } : undefined)));
+      const notifications = part === parts.at(-1) ? told(tx, list) : undefined;
+      ids.push(...(await enqueueMany(tx, table, part, notifications)));
     }
     return ids;
   }
@@ -52,9 +59,7 @@ export function createInserts(jobs: JobsTable): Inserts {
 
   return {
     async one(tx, job) {
-      const [text] = wakeUps.notices(tx, [job]);
-      const notification = text === undefined ? undefined : { channel, text };
-      const [id = 0] = await remembered([job], async () => [await enqueue(tx, table, job, notification)]);
+      const [id = 0] = await remembered([job], async () => [await enqueue(tx, table, job, told(tx, [job]))]);
       return id;
     },
     many: (tx, list) => remembered(list, () => insertParts(tx, list, [...batches(list)])),

@@ -6,7 +6,7 @@
  * tells of a queue once in a while: the workers are awake then, and find what they were not told of.
  */
 import { type Executor, isTransaction } from '../database/executor.js';
-import { noticeText, workNotice } from '../words/notice.js';
+import { type LaterNotice, laterNotice, noticeText, type WorkNotice, workNotice } from '../words/notice.js';
 import type { When } from '../words/outcome.js';
 import type { CheckedJob } from './enqueue-options.js';
 import { createRate } from './rate.js';
@@ -17,8 +17,6 @@ const fewPerSecond = 200;
 const windowMs = 20;
 /** The window is so many times as long at most, the more other processes there are that enqueue. */
 const mostShares = 10;
-/** A job that is due within so many ms counts as one to be run now. */
-const soonMs = 2_000;
 
 export interface WakeUps {
   /** The notices that go out with the insert of these jobs. */
@@ -34,34 +32,36 @@ type Waking = Pick<CheckedJob, 'queue' | 'when' | 'wake'>;
 /** Those of one table; what is remembered is that of this process. */
 export function createWakeUps(): WakeUps {
   const rate = createRate();
-  /** When this process last told of a queue. */
+  /** When this process last told of a queue, by what was told. */
   const toldAt = new Map<string, number>();
-  /** Of transactions that are open: the queues that they have told of. Once is enough, it is heard after the commit. */
+  /** Of transactions that are open: what they have told. Once is enough, it is heard after the commit. */
   const toldBy = new WeakMap<Executor, Set<string>>();
 
-  function isTold(tx: Executor, queue: string, now: number): boolean {
-    if (toldBy.get(tx)?.has(queue)) return true;
+  function isTold(tx: Executor, notice: Told, now: number): boolean {
+    const subject = subjectOf(notice);
+    if (toldBy.get(tx)?.has(subject)) return true;
     const { table, own } = rate.perSecond();
     if (table <= fewPerSecond) return false;
     const shares = Math.min(Math.max(1, table / own), mostShares);
-    return now - (toldAt.get(queue) ?? Number.NEGATIVE_INFINITY) < windowMs * shares;
+    return now - (toldAt.get(subject) ?? Number.NEGATIVE_INFINITY) < windowMs * shares;
   }
 
-  function tells(tx: Executor, queue: string, now: number): void {
-    toldAt.set(queue, now);
+  function tells(tx: Executor, notice: Told, now: number): void {
+    const subject = subjectOf(notice);
+    toldAt.set(subject, now);
     if (!isTransaction(tx)) return;
-    const queues = toldBy.get(tx) ?? new Set();
-    toldBy.set(tx, queues.add(queue));
+    const subjects = toldBy.get(tx) ?? new Set();
+    toldBy.set(tx, subjects.add(subject));
   }
 
   return {
     notices(tx, jobs) {
       const now = performance.now();
       const texts: string[] = [];
-      for (const [queue, due] of dueByQueue(jobs)) {
-        if (isTold(tx, queue, now)) continue;
-        tells(tx, queue, now);
-        texts.push(noticeText(workNotice(queue, due)));
+      for (const notice of noticesOf(jobs)) {
+        if (isTold(tx, notice, now)) continue;
+        tells(tx, notice, now);
+        texts.push(noticeText(notice));
       }
       return texts;
     },
@@ -70,21 +70,34 @@ export function createWakeUps(): WakeUps {
       if (last !== undefined) rate.had(ids.length, last, performance.now());
     },
     failed(jobs) {
-      for (const { queue } of jobs) toldAt.delete(queue); // nobody heard of it
+      for (const notice of noticesOf(jobs)) toldAt.delete(subjectOf(notice)); // nobody heard of it
     },
   };
 }
 
-/** By queue, how many of the jobs are due soon. 0 tells of one that is due later: a look finds out when. */
-function dueByQueue(jobs: readonly Waking[]): ReadonlyMap<string, number> {
-  const due = new Map<string, number>();
-  for (const { queue, when, wake } of jobs) {
-    if (wake) due.set(queue, (due.get(queue) ?? 0) + (isSoon(when) ? 1 : 0));
-  }
-  return due;
+type Told = WorkNotice | LaterNotice;
+
+/** What is told once in a while: of jobs that are due in a queue, and of those that will be. */
+function subjectOf({ type, queue }: Told): string {
+  return `${type} ${queue}`;
 }
 
-/** By this machine's clock, which is good enough for a hint. */
-function isSoon(when: When): boolean {
-  return ('delayMs' in when ? when.delayMs : Date.parse(when.runAt) - Date.now()) <= soonMs;
+/** Of each queue, how many of the jobs are due, and whether there are others. */
+function noticesOf(jobs: readonly Waking[]): Told[] {
+  const due = new Map<string, number>();
+  const later = new Set<string>();
+  for (const { queue, when, wake } of jobs) {
+    if (!wake) continue;
+    if (delayOf(when) <= 0) due.set(queue, (due.get(queue) ?? 0) + 1);
+    if (delayOf(when) > 0 || 'runAt' in when) later.add(queue);
+  }
+  return [
+    ...[...due].map(([queue, count]) => workNotice(queue, count)),
+    ...[...later].map((queue) => laterNotice(queue)),
+  ];
+}
+
+/** How long until it falls due; an instant by this machine's clock, which may not be the database's. */
+function delayOf(when: When): number {
+  return 'delayMs' in when ? when.delayMs : Date.parse(when.runAt) - Date.now();
 }

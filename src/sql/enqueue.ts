@@ -5,7 +5,7 @@ import { jsonb } from '../database/parameters.js';
 import { numberOf, rows } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 import type { When } from '../words/outcome.js';
-import { type Notification, notified } from './notify.js';
+import { type Notifications, notified } from './notify.js';
 
 /** A job that has passed every check. */
 export interface NewJob {
@@ -24,14 +24,14 @@ export async function enqueue(
   db: Executor,
   jobs: TableName,
   job: NewJob,
-  notification?: Notification | undefined,
+  notifications?: Notifications | undefined,
 ): Promise<number> {
   const [row] = await rows(
     db,
     sql`
 insert into ${jobs} (queue, kind, payload, priority, run_at, max_attempts, timeout_s)
 values (${job.queue}, ${job.kind}, ${jsonb(job.payload)}, ${job.priority}, ${runAt(job.when)}, ${job.maxAttempts}, ${job.timeoutS})
-returning id${notification ? sql`, ${notified(notification)} as notified` : sql``}`,
+returning id${notifications ? sql`, ${notified(notifications)} as notified` : sql``}`,
   );
   return numberOf(row?.['id']);
 }

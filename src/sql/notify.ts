@@ -5,29 +5,28 @@ import { textArray } from '../database/parameters.js';
 import { rows } from '../database/rows.js';
 import type { Session } from '../database/session.js';
 
-export interface Notification {
-  readonly channel: string;
-  readonly text: string;
-}
-
-/** The expression that sends it, as text: an empty one. */
-export function notified({ channel, text }: Notification): SQL {
-  return sql`pg_catalog.pg_notify(${channel}::text, ${text}::text)::text`;
-}
-
 export interface Notifications {
   readonly channel: string;
+  /** One at least. */
   readonly texts: readonly string[];
 }
 
-/** The expression that sends them all: how many there are. */
+/** The expression that sends a few, as text: an empty one. */
+export function notified({ channel, texts }: Notifications): SQL {
+  return sql.join(
+    texts.map((text) => sql`pg_catalog.pg_notify(${channel}::text, ${text}::text)::text`),
+    sql` operator(pg_catalog.||) `,
+  );
+}
+
+/** The expression that sends however many, by one text: how many there are. */
 export function notifiedAll({ channel, texts }: Notifications): SQL {
   return sql`(select count(pg_catalog.pg_notify(${channel}::text, said.text)) from unnest(${textArray(texts)}) as said(text))`;
 }
 
-/** Sends it. Fails on a standby. */
-export async function notify(db: Pick<Executor, 'execute'>, notification: Notification): Promise<void> {
-  await rows(db, sql`select ${notified(notification)} as sent`);
+/** Sends them. Fails on a standby. */
+export async function notify(db: Pick<Executor, 'execute'>, notifications: Notifications): Promise<void> {
+  await rows(db, sql`select ${notified(notifications)} as sent`);
 }
 
 /** Has the session hear of the channel for as long as it lasts. Fails on a standby. */

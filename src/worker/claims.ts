@@ -4,7 +4,7 @@
  */
 import { isRowFault } from '../database/sqlstate.js';
 import type { TableName } from '../database/table-name.js';
-import { type Claimed, type ClaimedJob, claim, findNext } from '../sql/claim.js';
+import { type Claimed, type ClaimedJob, type ClaimRequest, claim, findNext } from '../sql/claim.js';
 import type { Level, Wanted } from '../sql/claim-next.js';
 import { errorBrief } from '../words/error-text.js';
 import { QueueError } from '../words/errors.js';
@@ -22,11 +22,15 @@ interface ClaimsOptions {
 }
 
 /** What a look brought, and where it ended. */
-export type Taken = Pick<Claimed, 'jobs' | 'ended' | 'dueUs' | 'nowUs'>;
+export type Taken = Pick<Claimed, 'jobs' | 'ended' | 'dueUs' | 'nowUs' | 'tookMs'>;
 
 export interface Claims {
-  /** Claims up to so many jobs of each queue, beginning where the levels say. */
-  take(want: ReadonlyMap<string, number>, levels: ReadonlyMap<string, readonly Level[]>): Promise<Taken>;
+  /** Claims up to so many jobs of each queue, beginning where the levels say; `due` asks when the next ones fall due. */
+  take(
+    want: ReadonlyMap<string, number>,
+    levels: ReadonlyMap<string, readonly Level[]>,
+    due: boolean,
+  ): Promise<Taken>;
 }
 
 export function createClaims(
@@ -40,7 +44,7 @@ export function createClaims(
   let told: number[] = [];
   let reason: unknown;
 
-  async function claimOnce(request: Wanted): Promise<Taken> {
+  async function claimOnce(request: Omit<ClaimRequest, 'lockedBy'>): Promise<Taken> {
     const lockedBy = `${worker}/${++claims}`;
     try {
       const claimed = await statements.send((db) => claim(db, table, { ...request, lockedBy }), {
@@ -79,7 +83,7 @@ export function createClaims(
     } catch (error) {
       if (jobs.length === 0) throw error; // what was claimed is run; the next look tells of an error that lasts
     }
-    return { jobs, ended: [], dueUs: new Map(), nowUs: 0 };
+    return { jobs, ended: [], dueUs: new Map(), nowUs: 0, tookMs: 0 };
   }
 
   /** Leaves them alone for a while, and says so once: where all jobs are refused, that is a line a look and not a job. */
@@ -104,10 +108,10 @@ export function createClaims(
   }
 
   return {
-    async take(want, levels) {
+    async take(want, levels, due) {
       const request = { want, kinds, except: refused.ids() };
       try {
-        return await claimOnce({ ...request, levels });
+        return await claimOnce({ ...request, levels, due });
       } catch (error) {
         if (!isRowFault(error)) throw error;
         return await claimInParts(request, error);

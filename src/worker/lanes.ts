@@ -5,7 +5,7 @@ import { createPause, type Pause } from './pause.js';
 
 /** The first pause after a look that found too little; each further one is twice as long. */
 const shortestPollMs = 5;
-/** A look that takes longer, and finds too little, is costly: it gets a tenth of the time. */
+/** A look that takes Postgres longer, and finds too little, is costly: such looks get a tenth of the time. */
 const costlyMs = 5;
 /** The longest pause that the cost of a look leads to, where `pollIntervalMs` is less. */
 const longestCostMs = 2_000;
@@ -18,14 +18,23 @@ export interface Lanes {
   isDue(queue: string): boolean;
   /** The last look found too little: the queue was empty. */
   isResting(queue: string): boolean;
-  /** Somebody said that there are jobs: ends the pause, also that after a look that is under way. */
-  wake(queue: string): void;
+  /**
+   * Somebody said that there are jobs, or that there will be: ends the pause, also that after a look that is under way.
+   */
+  wake(queue: string, what: 'work' | 'later'): void;
   /** A job falls due in so many ms, which this worker is to look for. */
   dueIn(queue: string, ms: number): void;
-  /** A look begins. */
-  looking(queue: string): void;
+  /** A look begins. Says what it is for. */
+  looking(queue: string): Purpose;
   /** Told of what a look into a queue found. */
   looked(queue: string, look: QueueLook): void;
+}
+
+export interface Purpose {
+  /** It is to tell when the next job falls due. Not one for jobs that were told of: that takes longer. */
+  readonly due: boolean;
+  /** This worker was told that a job falls due later. */
+  readonly told: boolean;
 }
 
 interface QueueLook {
@@ -34,6 +43,7 @@ interface QueueLook {
   readonly full: boolean;
   /** It looked at the whole queue. */
   readonly whole: boolean;
+  /** The time that Postgres took. */
   readonly tookMs: number;
 }
 
@@ -43,9 +53,11 @@ interface Lane {
   notBefore: number;
   /** When a job falls due that this worker is to look for. */
   promisedAt: number;
-  /** Since the last look began. */
-  woken: boolean;
+  /** What was said since the last look began. */
+  woken: { work: boolean; later: boolean };
   resting: boolean;
+  /** What the last look took, if it found too little. */
+  lastMs: number;
   readonly pause: Pause;
 }
 
@@ -56,8 +68,9 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       dueAt: 0,
       notBefore: 0,
       promisedAt: Number.POSITIVE_INFINITY,
-      woken: false,
+      woken: { work: false, later: false },
       resting: false,
+      lastMs: 0,
       pause: createPause(shortestPollMs, pollIntervalMs),
     });
   }
@@ -65,7 +78,8 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
   function dueAt(queue: string): number {
     const lane = lanes.get(queue);
     if (!lane) return 0;
-    return Math.max(lane.woken ? 0 : Math.min(lane.dueAt, lane.promisedAt), lane.notBefore);
+    const { work, later } = lane.woken;
+    return Math.max(work || later ? 0 : Math.min(lane.dueAt, lane.promisedAt), lane.notBefore);
   }
   const isDue = (queue: string): boolean => dueAt(queue) <= performance.now();
 
@@ -77,9 +91,9 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
     },
     isDue,
     isResting: (queue) => lanes.get(queue)?.resting === true,
-    wake(queue) {
+    wake(queue, what) {
       const lane = lanes.get(queue);
-      if (lane) lane.woken = true;
+      if (lane) lane.woken[what] = true;
     },
     dueIn(queue, ms) {
       const lane = lanes.get(queue);
@@ -87,9 +101,11 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
     },
     looking(queue) {
       const lane = lanes.get(queue);
-      if (!lane) return;
-      lane.woken = false;
+      if (!lane) return { due: true, told: false };
+      const { work, later } = lane.woken;
+      lane.woken = { work: false, later: false };
       if (lane.promisedAt <= performance.now()) lane.promisedAt = Number.POSITIVE_INFINITY;
+      return { due: later || !work, told: later };
     },
     looked(queue, { some, full, whole, tookMs }) {
       const lane = lanes.get(queue);
@@ -99,10 +115,12 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       // A full look may have left more behind, and one at a part has not seen the rest.
       lane.resting = !full && whole;
       lane.dueAt = lane.resting ? now + lane.pause.next() : 0;
-      // A short one may have cost much (rows of kinds nobody serves lie in front), so it gets a tenth of the time; but not
-      // of seconds, which a lock or a blocked event loop has taken.
-      const costMs = Math.min(9 * tookMs, Math.max(longestCostMs, pollIntervalMs));
-      lane.notBefore = lane.resting && tookMs > costlyMs ? now + costMs : 0;
+      // Short ones may cost much (rows of kinds nobody serves lie in front), so they get a tenth of the time; but not of
+      // seconds, which a lock has taken, and not for a single one, which may have waited for its turn on the machine.
+      const bothMs = Math.min(tookMs, lane.lastMs);
+      lane.lastMs = lane.resting ? tookMs : 0;
+      const costMs = Math.min(9 * bothMs, Math.max(longestCostMs, pollIntervalMs));
+      lane.notBefore = lane.resting && bothMs > costlyMs ? now + costMs : 0;
     },
   };
 }

@@ -16,7 +16,7 @@ import type { Settings } from './options.js';
 import { differentDatabase, notListening } from './problems.js';
 import { answered, createSessionKeeper, lockOf } from './session.js';
 import type { Statements } from './statements.js';
-import { createWakeUps, type Ear } from './wake-ups.js';
+import { createWakeUps, type Ear, lookers } from './wake-ups.js';
 
 export interface Listening {
   /** Runs until stopped, or until it is plain that there is no such connection. */
@@ -35,8 +35,8 @@ interface ListeningOptions {
   readonly worker: string;
   readonly statements: Statements;
   readonly events: Events;
-  /** There may be jobs in this queue, or in any. */
-  look(queue?: string): void;
+  /** There may be jobs in this queue, or in any; or `later`, which a look tells. */
+  look(queue: string | undefined, what: 'work' | 'later'): void;
   /** Rows were changed. */
   changed(ids: readonly number[]): void;
   /** The session was lost, and the worker lives. */
@@ -44,9 +44,6 @@ interface ListeningOptions {
   /** Whether jobs may be rescued. */
   rescuing(): boolean;
 }
-
-/** So many look when a job falls due: one may have ended. */
-const lookers = 2;
 
 export function createListening(options: ListeningOptions): Listening {
   const { settings, worker, statements, events } = options;
@@ -83,7 +80,7 @@ export function createListening(options: ListeningOptions): Listening {
     // Not waited for: a standby refuses it, until it is one no more; and the next look asks again.
     begin({
       listen: () => answered(listen(session, channel)),
-      tell: (text) => notify(session, { channel, text }),
+      tell: (text) => notify(session, { channel, texts: [text] }),
     }).catch(() => {});
   }
 
@@ -92,7 +89,7 @@ export function createListening(options: ListeningOptions): Listening {
       async listen() {
         endPGlite = await client.listen(channel, wakeUps.hear);
       },
-      tell: (text) => statements.send((db) => notify(db, { channel, text })),
+      tell: (text) => statements.send((db) => notify(db, { channel, texts: [text] })),
     });
   }
 

@@ -45,8 +45,8 @@ export interface Loop {
   run(): Promise<void>;
   /** There is room again, in this queue or in all. */
   wake(queue?: string): void;
-  /** There may be jobs, in this queue or in all. */
-  look(queue?: string): void;
+  /** There may be jobs, in this queue or in all; or `later`, which a look tells. */
+  look(queue: string | undefined, what: 'work' | 'later'): void;
   /** A job of this queue falls due in so many ms. */
   dueIn(queue: string, ms: number): void;
   stop(): void;
@@ -62,7 +62,6 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   const claims = createClaims(statements, events, { table, worker, kinds, orphaned });
   let orphans: string[] = [];
   let retryAt = 0;
-  let looked = false;
   let stopped = false;
   /** Claims whose jobs have not all begun, and when they will have. */
   let beginning = 0;
@@ -81,25 +80,30 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   }
 
   /** One look for jobs, in the queues that are due. */
-  async function look(due: ReadonlyMap<string, number>): Promise<void> {
+  async function look(room: ReadonlyMap<string, number>): Promise<void> {
     await releaseOrphans();
-    const want = new Map([...due].map(([queue, n]) => [queue, Math.min(n, batchSize.now())]));
+    const want = new Map([...room].map(([queue, n]) => [queue, Math.min(n, batchSize.now())]));
     const levels = bounds.of(want.keys());
     const began = performance.now();
-    for (const queue of want.keys()) lanes.looking(queue);
+    const purposes = new Map([...want.keys()].map((queue) => [queue, lanes.looking(queue)]));
+    const due = [...purposes.values()].some((purpose) => purpose.due);
     let taken: Taken;
     try {
-      taken = await claims.take(want, levels);
+      taken = await claims.take(want, levels, due);
     } catch (error) {
       batchSize.failed(error);
-      for (const queue of want.keys()) lanes.wake(queue); // what it was told of may be there still
+      for (const queue of want.keys()) lanes.wake(queue, 'later'); // what it was told of may be there still
       throw error;
     }
     const tookMs = performance.now() - began;
     batchSize.succeeded();
     const { jobs } = taken;
-    lookedInto(want, levels, taken, looked ? tookMs : 0); // the first one also made the connection
-    looked = true;
+    lookedInto(want, levels, taken);
+    for (const [queue, atUs] of taken.dueUs) {
+      if (purposes.get(queue)?.told || options.isMeant(queue, atUs)) {
+        lanes.dueIn(queue, (atUs - taken.nowUs) / 1_000);
+      }
+    }
     if (jobs.length === 0) return;
     // Nobody runs them after a stop. And while a process stood still for so long, others may have begun them.
     if (stopped || tookMs > options.leaseMs) {
@@ -126,8 +130,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   function lookedInto(
     want: ReadonlyMap<string, number>,
     levels: ReadonlyMap<string, readonly Level[]>,
-    { jobs, ended, dueUs, nowUs }: Taken,
-    tookMs: number,
+    { jobs, ended, nowUs, tookMs }: Taken,
   ): void {
     const found = new Map<string, number>();
     for (const { queue } of jobs) found.set(queue, (found.get(queue) ?? 0) + 1);
@@ -141,9 +144,6 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     for (const [queue, { full }] of looks) {
       if (full && lanes.isResting(queue)) options.more(queue);
       lanes.looked(queue, { full, some: found.has(queue), whole: !levels.has(queue), tookMs });
-    }
-    for (const [queue, atUs] of dueUs) {
-      if (options.isMeant(queue, atUs)) lanes.dueIn(queue, (atUs - nowUs) / 1_000);
     }
   }
 
@@ -177,8 +177,8 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     wake(queue) {
       if (queue === undefined || lanes.isDue(queue)) alarm.wake();
     },
-    look(queue) {
-      for (const each of queue === undefined ? options.queues : [queue]) lanes.wake(each);
+    look(queue, what) {
+      for (const each of queue === undefined ? options.queues : [queue]) lanes.wake(each, what);
       alarm.wake();
     },
     dueIn(queue, ms) {

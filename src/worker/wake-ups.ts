@@ -11,6 +11,14 @@ import type { Crew } from './crew.js';
 /** How long the probe may take. */
 const probeMs = 2_000;
 
+/** So many look when the next job falls due: one may have ended. */
+export const lookers = 2;
+
+/** How many look for so many jobs, as if all had as many slots. One more than it takes: some are busy, one may have ended. */
+function workersFor(jobs: number, slots: number): number {
+  return jobs === 0 ? 1 : Math.ceil(jobs / slots) + 1;
+}
+
 /** What a worker hears with, and tells others. */
 export interface Ear {
   /** Hears of the channel from now on. */
@@ -33,8 +41,8 @@ interface WakeUpsOptions {
   /** By queue, how many of its jobs run at once. */
   readonly slots: ReadonlyMap<string, number>;
   readonly crew: Crew;
-  /** There may be jobs in this queue, or in any. */
-  look(queue?: string): void;
+  /** There may be jobs in this queue, or in any; or `later`, which a look tells. */
+  look(queue: string | undefined, what: 'work' | 'later'): void;
   /** Rows were changed. */
   changed(ids: readonly number[]): void;
 }
@@ -50,9 +58,8 @@ export function createWakeUps({ worker, slots, crew, look, changed }: WakeUpsOpt
     } else {
       const own = slots.get(notice.queue);
       if (own === undefined) return;
-      // As if all had as many slots. One more than it takes: some are busy, and one may have ended.
-      const workers = notice.jobs === 0 ? 1 : Math.ceil(notice.jobs / own) + 1;
-      if (crew.isMeant(notice.queue, workers, notice.seed)) look(notice.queue);
+      const workers = notice.type === 'later' ? lookers : workersFor(notice.jobs, own);
+      if (crew.isMeant(notice.queue, workers, notice.seed)) look(notice.queue, notice.type);
     }
   }
 
@@ -67,7 +74,7 @@ export function createWakeUps({ worker, slots, crew, look, changed }: WakeUpsOpt
       });
       await with_.listen();
       ear = with_;
-      look(); // from here on all is heard, and what was committed before is there to be found
+      look(undefined, 'later'); // from here on all is heard, and what was committed before is there to be found
       await with_.tell(noticeText({ type: 'probe', worker }));
       return withTimeLimit(heardItself, probeMs).then(
         () => true,

@@ -1,15 +1,15 @@
 /** Which enqueues tell the workers of their jobs, and when they hear of it: with the commit. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { drizzle } from 'drizzle-orm/postgres-js';
 import { pgSchema } from 'drizzle-orm/pg-core';
+import { drizzle } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createQueue, defineJobs, job } from '../../src/index.js';
 import { channelOf, tableKey } from '../../src/database/table-name.js';
+import { createQueue, defineJobs, job } from '../../src/index.js';
 import { createRate } from '../../src/queue/rate.js';
 import { createWakeUps } from '../../src/queue/wake-ups.js';
 import { jobs, queueTables } from '../../src/schema.js';
-import { noticeOf, type WorkNotice } from '../../src/words/notice.js';
+import { type LaterNotice, noticeOf, type WorkNotice } from '../../src/words/notice.js';
 import { useDatabase } from '../support/database.js';
 import { until } from '../support/until.js';
 
@@ -18,7 +18,7 @@ const registry = defineJobs({ send: job<{ n: number }>().queue('mail'), sweep: j
 /** Its channel, as README and DESIGN say it: anybody can compute it. */
 const channelSql = `'drizzle_queue_' || left(encode(sha256('public.jobs'), 'hex'), 16)`;
 
-let heard: WorkNotice[] = [];
+let heard: (WorkNotice | LaterNotice)[] = [];
 let end = async (): Promise<void> => {};
 let queue = createQueue(registry);
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const [row] = await listener.unsafe<{ channel: string }[]>(`select ${channelSql} as channel`);
   await listener.listen(row?.channel ?? '', (text) => {
     const notice = noticeOf(text);
-    if (notice?.type === 'work') heard.push(notice);
+    if (notice?.type === 'work' || notice?.type === 'later') heard.push(notice);
   });
   end = () => listener.end();
 });
@@ -39,13 +39,13 @@ beforeEach(async () => {
 });
 
 /** All that was told until now: told in order, so whatever came before the last has been heard with it. */
-async function heardUntilNow(): Promise<readonly (readonly [queue: string, jobs: number])[]> {
+async function heardUntilNow(): Promise<readonly (readonly [queue: string, jobs: number | 'later'])[]> {
   const seed = Math.floor(Math.random() * 1e9);
   await database.sql.unsafe(`select pg_notify(${channelSql}, 'work 0 ${seed} the end')`);
   await until(() => heard.some((notice) => notice.seed === seed), { what: 'the end' });
   const before = heard.filter((notice) => notice.queue !== 'the end');
   heard = [];
-  return before.map((notice) => [notice.queue, notice.jobs]);
+  return before.map((notice) => [notice.queue, notice.type === 'later' ? 'later' : notice.jobs]);
 }
 
 describe('a wake-up', () => {
@@ -110,18 +110,36 @@ describe('a wake-up', () => {
     expect(await heardUntilNow()).toEqual([]);
   });
 
-  it('tells of jobs that are due later with 0: somebody looks when that is', async () => {
+  it('tells apart what is due and what will be', async () => {
     await queue.enqueueMany(database.db, [
       { kind: 'send', payload: { n: 1 }, delayMs: 3_600_000 },
       { kind: 'send', payload: { n: 2 }, runAt: new Date(Date.now() + 60_000) },
     ]);
-    expect(await heardUntilNow()).toEqual([['mail', 0]]);
-    await queue.enqueueMany(database.db, [
-      { kind: 'send', payload: { n: 1 }, delayMs: 3_600_000 },
-      { kind: 'send', payload: { n: 2 }, delayMs: 100 },
-      { kind: 'send', payload: { n: 3 }, runAt: '2020-01-01T00:00:00Z' },
+    expect(await heardUntilNow()).toEqual([['mail', 'later']]);
+    await database.db.transaction(async (tx) => {
+      await queue.enqueue(tx, 'send', { n: 1 }, { delayMs: 50 });
+      await queue.enqueue(tx, 'send', { n: 2 });
+      await queue.enqueue(tx, 'send', { n: 3 }, { delayMs: 60 });
+    });
+    expect(await heardUntilNow()).toEqual([
+      ['mail', 'later'],
+      ['mail', 1],
     ]);
-    expect(await heardUntilNow()).toEqual([['mail', 2]]);
+  });
+
+  it('tells both of a time that is past by this machine’s clock, which may not be the database’s', async () => {
+    await queue.enqueue(database.db, 'send', { n: 3 }, { runAt: '2020-01-01T00:00:00Z' });
+    expect(await heardUntilNow()).toEqual([
+      ['mail', 1],
+      ['mail', 'later'],
+    ]);
+    await queue.enqueueMany(database.db, [
+      { kind: 'send', payload: { n: 3 }, runAt: new Date(Date.now() - 1_000) },
+    ]);
+    expect(await heardUntilNow()).toEqual([
+      ['mail', 1],
+      ['mail', 'later'],
+    ]);
   });
 
   it('is not sent where the enqueue says so', async () => {
@@ -144,7 +162,9 @@ describe('a wake-up', () => {
 });
 
 it('each table has a channel of its own, which SQL can compute', async () => {
-  const other = queueTables({ schema: pgSchema('a "schema" of an odd name, and longer than the 63 bytes of a name') });
+  const other = queueTables({
+    schema: pgSchema('a "schema" of an odd name, and longer than the 63 bytes of a name'),
+  });
   for (const table of [jobs, other.jobs]) {
     const [row] = await database.sql<{ channel: string }[]>`
       select 'drizzle_queue_' || left(encode(sha256(convert_to(${tableKey(table)}, 'UTF8')), 'hex'), 16) as channel`;

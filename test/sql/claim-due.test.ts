@@ -16,6 +16,7 @@ async function dueInMs(want: Record<string, number>): Promise<Record<string, num
     want: new Map(Object.entries(want)),
     kinds: ['greet'],
     lockedBy: `worker/${++claims}`,
+    due: true,
   });
   return Object.fromEntries([...dueUs].map(([queue, us]) => [queue, (us - nowUs) / 1_000]));
 }
@@ -30,6 +31,7 @@ it('the nearest of all priorities, to the microsecond', async () => {
     want: new Map([['default', 1]]),
     kinds: ['greet'],
     lockedBy: 'worker/0',
+    due: true,
   });
   expect([...dueUs]).toEqual([['default', Number(row.us)]]);
 });
@@ -57,6 +59,12 @@ it('of any kind, since a job of a kind nobody serves costs a look and no more; o
   expect(await dueInMs({ default: 1 })).toEqual({});
   await given(database.sql).available({ kind: 'unknown', dueInS: 50 });
   expect(Object.keys(await dueInMs({ default: 1 }))).toEqual(['default']);
+});
+
+it('only where that was asked', async () => {
+  await given(database.sql).available({ dueInS: 100 });
+  const request = { want: new Map([['default', 1]]), kinds: ['greet'], lockedBy: 'worker/0' };
+  expect((await claim(database.db, table, request)).dueUs.size).toBe(0);
 });
 
 it('that never falls due, or later than a microsecond count can say, fails nothing', async () => {

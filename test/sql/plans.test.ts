@@ -64,7 +64,7 @@ describe.each([
 
   describe.each(planModes)('with %s', (mode) => {
     it('a claim that finds nothing due tells when the next job will be, from the index', async () => {
-      const request = { want: new Map([['later', 10]]), kinds: ['greet'], lockedBy: 'worker/2' };
+      const request = { want: new Map([['later', 10]]), kinds: ['greet'], lockedBy: 'worker/2', due: true };
 
       const explained = await plan((db) => claim(db, table, request));
 

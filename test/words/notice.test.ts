@@ -11,6 +11,11 @@ const notices = fc.oneof(
     jobs: fc.nat(),
     seed: fc.nat(),
   }),
+  fc.record({
+    type: fc.constant('later' as const),
+    queue: fc.constantFrom('mail', 'a b', '1 2 3'),
+    seed: fc.nat(),
+  }),
   fc.record({ type: fc.constant('changed' as const), ids: fc.array(id, { minLength: 1 }) }),
   fc.record({ type: fc.constant('probe' as const), worker: fc.stringMatching(/^[a-z0-9./-]+$/) }),
 );
@@ -31,6 +36,8 @@ it.each([
   'work -1 2 mail',
   'work 1e3 2 mail',
   'work 99999999999999999999 2 mail',
+  'later 1',
+  'later x mail',
   'changed',
   'changed 1,2',
   'changed 1 x',

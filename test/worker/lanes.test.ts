@@ -40,13 +40,14 @@ it('the pause doubles up to the poll interval, and begins again after a job', ()
   expect(pauseAfter(1)).toBe(5);
 });
 
-it('a costly look gets a tenth of the time, but a look of seconds does not put the queue to sleep', () => {
+it('costly looks get a tenth of the time, but looks of seconds do not put the queue to sleep', () => {
   const lanes = createLanes(['mail'], 100);
   const pauseAfter = (tookMs: number) => {
     lanes.looked('mail', { some: false, full: false, whole: true, tookMs });
     return lanes.untilDue(new Map([['mail', 1]]));
   };
-  expect(pauseAfter(10)).toBeGreaterThan(80);
+  expect(pauseAfter(10)).toBeLessThan(10);
+  expect(pauseAfter(20)).toBeGreaterThan(80);
   expect(lanes.isDue('mail')).toBe(false);
   lanes.looked('mail', { some: false, full: false, whole: true, tookMs: 60_000 });
   // untilDue never sleeps longer than the poll interval, after which the queue is asked for again.
@@ -86,10 +87,10 @@ it('a wake-up ends the pause, and one that comes during a look has another follo
   lanes.looking('mail');
   lanes.looked('mail', short);
   expect(lanes.isDue('mail')).toBe(false);
-  lanes.wake('mail');
+  lanes.wake('mail', 'work');
   expect(lanes.isDue('mail')).toBe(true);
   lanes.looking('mail');
-  lanes.wake('mail');
+  lanes.wake('mail', 'work');
   lanes.looked('mail', short);
   expect(lanes.isDue('mail')).toBe(true);
   lanes.looking('mail');
@@ -97,11 +98,15 @@ it('a wake-up ends the pause, and one that comes during a look has another follo
   expect(lanes.isDue('mail')).toBe(false);
 });
 
-it('a wake-up does not end the pause after a costly look', () => {
+it('a wake-up does not end the pause after two costly looks', () => {
   const lanes = createLanes(['mail'], 60_000);
   lanes.looking('mail');
   lanes.looked('mail', { ...short, tookMs: 100 });
-  lanes.wake('mail');
+  lanes.wake('mail', 'work');
+  expect(lanes.isDue('mail')).toBe(true); // one alone may have waited for the machine
+  lanes.looking('mail');
+  lanes.looked('mail', { ...short, tookMs: 110 });
+  lanes.wake('mail', 'work');
   expect(lanes.isDue('mail')).toBe(false);
   expect(lanes.untilDue(new Map([['mail', 1]]))).toBeGreaterThan(800);
 });
@@ -133,4 +138,15 @@ it('a queue rests after a look that found too little in the whole of it', () => 
   expect(lanes.isResting('mail')).toBe(false);
   lanes.looked('mail', { ...short, full: true, some: true });
   expect(lanes.isResting('mail')).toBe(false);
+});
+
+it('a look says when the next job falls due, unless it is for jobs that were told of', () => {
+  const lanes = createLanes(['mail'], 1_000);
+  expect(lanes.looking('mail')).toEqual({ due: true, told: false });
+  lanes.wake('mail', 'work');
+  expect(lanes.looking('mail')).toEqual({ due: false, told: false });
+  lanes.wake('mail', 'later');
+  lanes.wake('mail', 'work');
+  expect(lanes.looking('mail')).toEqual({ due: true, told: true });
+  expect(lanes.looking('mail')).toEqual({ due: true, told: false });
 });

@@ -161,7 +161,7 @@ describe.each(Object.entries(apps))('on %s', (driver, connectApp) => {
     const large = async () => (await names(app)).filter(isLarge);
     await until(async () => (await large()).some(isClaim), { what: 'a claim in a large table' });
     await worker.stop();
-    const [small] = (await names(app)).filter((one) => isClaim(one) && !isLarge(one));
+    const [small] = (await names(app)).filter((one) => isClaim(one) && !one.statement.includes('-- in a '));
     expect((await large()).find(isClaim)?.statement).toBe(`${small?.statement}\n-- in a large table`);
   });
 

@@ -107,6 +107,7 @@ export async function commits(
 ): Promise<number> {
   let counted = 0;
   await withApp(url, connections, async (transaction) => {
+    await transaction((tx) => enqueueIn(contender, tx, 0)); // pg-boss starts with it
     const countFrom = performance.now() + ms * warmUp;
     const end = performance.now() + ms;
     const loop = async (first: number) => {

@@ -8,7 +8,7 @@ const noWake = 'drizzle-queue, wake: false';
 const insert = 'plain inserts, no wake-up';
 const notify = 'plain inserts, pg_notify in each';
 const connections = 32;
-const msOf = { full: 4_000, quick: 2_000, tiny: 300 } as const;
+const msOf = { full: 4_000, quick: 1_500, tiny: 300 } as const;
 
 /** The same beside a worker in a process of its own, which listens, and gets the jobs done. */
 const atWork = (name: string) => `${name}, a worker at work`;
@@ -30,6 +30,7 @@ export const commits: Scenario = {
     const lineAtWork = (name: string, spec: ContenderSpec): Line => ({
       name: atWork(name),
       spec,
+      mostRounds: 3,
       run: (stage) => measureAtWork(stage, spec, msOf[size]),
     });
     const all = [

@@ -5,7 +5,7 @@ import type { ContenderSpec } from '../contenders/index.js';
 import { logStatements } from '../server.js';
 import type { Stage } from '../stage.js';
 import { boss, crowd, crowdProcesses, crowdWorkers, graphile, graphileQueue, ours, prompt } from './lines.js';
-import { type Line, measured, type Sample, type Scenario } from './scenario.js';
+import { type Line, measured, type Sample, type Scenario, type Size } from './scenario.js';
 import { startSeveral } from './several.js';
 
 interface Times {
@@ -15,9 +15,9 @@ interface Times {
   readonly measure: number;
 }
 
-const msOf: Record<'full' | 'quick' | 'tiny', { readonly one: Times; readonly many: Times }> = {
-  full: { one: { settle: 5_000, measure: 20_000 }, many: { settle: 5_000, measure: 10_000 } },
-  quick: { one: { settle: 2_000, measure: 4_000 }, many: { settle: 2_000, measure: 3_000 } },
+const msOf: Record<Size, { readonly one: Times; readonly many: Times }> = {
+  full: { one: { settle: 5_000, measure: 20_000 }, many: { settle: 4_000, measure: 8_000 } },
+  quick: { one: { settle: 1_500, measure: 3_000 }, many: { settle: 2_000, measure: 2_000 } },
   tiny: { one: { settle: 500, measure: 1_000 }, many: { settle: 500, measure: 1_000 } },
 };
 
@@ -38,9 +38,10 @@ export const idle: Scenario = {
       spec,
       run: (stage) => measureIdle(stage, spec, 1, msOf[size].one),
     });
-    const twenty = (name: string, spec: ContenderSpec): Line => ({
+    const twenty = (name: string, spec: ContenderSpec, mostRounds?: number): Line => ({
       name: many(name),
       spec,
+      mostRounds,
       run: (stage) => measureIdle(stage, spec, crowdProcesses, msOf[size].many),
     });
     const all = [
@@ -52,9 +53,9 @@ export const idle: Scenario = {
     if (size === 'quick') return all; // there is no time for more
     return [
       ...all,
-      twenty(graphile, crowd[graphile]),
-      twenty(graphileQueue, crowd[graphileQueue]),
-      twenty(boss, crowd[boss]),
+      twenty(graphile, crowd[graphile], 1),
+      twenty(graphileQueue, crowd[graphileQueue], 1),
+      twenty(boss, crowd[boss], 1),
     ];
   },
   goals(medians) {

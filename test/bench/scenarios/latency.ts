@@ -1,10 +1,21 @@
-/** From the commit of a job to its handler, by how many jobs come in a second; two processes, one clock. */
+/**
+ * From the commit of a job to its handler, by how many jobs come in a second; two processes, one clock. A job is committed
+ * when its app hears so, which may be a little after the worker does.
+ */
 import type { ContenderSpec } from '../contenders/index.js';
 import type { Stage } from '../stage.js';
 import { median, percentile } from '../statistics.js';
 import { randomGaps } from './arrivals.js';
 import { boss, bullmqPostgres, bullmqRedis, graphile, ours, prompt } from './lines.js';
-import { type Goal, type Line, type Metric, measured, type Sample, type Scenario } from './scenario.js';
+import {
+  type Goal,
+  type Line,
+  type Metric,
+  measured,
+  type Sample,
+  type Scenario,
+  type Size,
+} from './scenario.js';
 
 const loop = 'hand-written LISTEN loop';
 /** Jobs a second. */
@@ -13,11 +24,11 @@ type Rate = (typeof rates)[number];
 
 /**
  * How many jobs a round has at each rate: 20, 11 and 5 s of them. So the p99 of a round is its slowest job at 1/s, the
- * second slowest at 10/s and the sixth slowest at 100/s; the median of five rounds tells what a round usually has there.
+ * second slowest at 10/s and the fifth slowest at 100/s; the median of five rounds tells what a round usually has there.
  */
-const jobsOf: Record<'full' | 'quick' | 'tiny', Record<Rate, number>> = {
+const jobsOf: Record<Size, Record<Rate, number>> = {
   full: { 1: 20, 10: 110, 100: 500 },
-  quick: { 1: 4, 10: 20, 100: 100 },
+  quick: { 1: 3, 10: 20, 100: 100 },
   tiny: { 1: 1, 10: 3, 100: 10 },
 };
 /** At the highest rate: compiled code, and connections that are open. */
