@@ -13,7 +13,12 @@ export function jsonb(json: string): SQL {
 
 /** A list of texts as one array parameter; the elements are never null. */
 export function textArray(values: readonly string[]): SQL {
-  return sql`${arrayLiteral(values.map(quoted))}::text::text[]`;
+  return sql`${textArrayLiteral(values)}::text::text[]`;
+}
+
+/** The text of such a parameter. */
+export function textArrayLiteral(values: readonly string[]): string {
+  return arrayLiteral(values.map(quoted));
 }
 
 /** A list of whole numbers as one `int[]` parameter. */
@@ -26,8 +31,8 @@ export function idArray(values: readonly number[]): SQL {
   return sql`${arrayLiteral(values)}::text::bigint[]`;
 }
 
-/** As text: with `fetch_types: false`, postgres.js knows no array types and sends something else. */
-function arrayLiteral(elements: readonly (string | number)[]): string {
+/** A list of numbers as the text of an array. As text: with `fetch_types: false`, postgres.js knows no array types and sends something else. */
+export function arrayLiteral(elements: readonly (string | number)[]): string {
   return `{${elements.join(',')}}`;
 }
 

@@ -4,7 +4,7 @@
  * The SQL is ASCII, comments too: Postgres refuses text that the database's encoding does not have.
  */
 import { type SQL, sql } from 'drizzle-orm';
-import { idArray, intArray, textArray } from '../database/parameters.js';
+import { arrayLiteral, textArrayLiteral } from '../database/parameters.js';
 import type { TableName } from '../database/table-name.js';
 
 /** The most jobs that one claim takes from one queue. */
@@ -37,20 +37,49 @@ export interface Wanted {
 /** A priority above and one below all that there are. */
 const [above, below] = [sql.raw('32768'), sql.raw('-32769')];
 
-/** `with …` up to `next`, the jobs to take, which it locks. */
-export function next(jobs: TableName, { want, levels, kinds, among, except }: Wanted): SQL {
+/** What the SQL of {@link next} is like: it depends on which lists there are, not on what is in them. */
+export interface NextShape {
+  readonly among: boolean;
+  readonly except: boolean;
+}
+
+export function shapeOf({ among, except = [] }: Wanted): NextShape {
+  return { among: among !== undefined, except: except.length > 0 };
+}
+
+/** The values of {@link next}, all of them the text of an array. */
+export function valuesOf({
+  want,
+  levels,
+  kinds,
+  among = [],
+  except = [],
+}: Wanted): Record<NextValue, string> {
   // One that ended at a job due since before 1970 ended nowhere: there may be more of these.
   const known = [...want.keys()].map(
     (queue) => levels?.get(queue)?.filter(({ sinceUs }) => sinceUs > 0) ?? [],
   );
-  const priorities = known.map((list) => `{${list.map(({ priority }) => priority).join(',')}}`);
-  const since = known.map((list) => `{${list.map(({ sinceUs }) => sinceUs).join(',')}}`);
+  return {
+    queues: textArrayLiteral([...want.keys()]),
+    counts: arrayLiteral([...want.values()]),
+    priorities: textArrayLiteral(known.map((list) => arrayLiteral(list.map(({ priority }) => priority)))),
+    since: textArrayLiteral(known.map((list) => arrayLiteral(list.map(({ sinceUs }) => sinceUs)))),
+    kinds: textArrayLiteral(kinds),
+    among: arrayLiteral(among),
+    except: arrayLiteral(except),
+  };
+}
+
+export type NextValue = 'queues' | 'counts' | 'priorities' | 'since' | 'kinds' | 'among' | 'except';
+
+/** `with …` up to `next`, the jobs to take, which it locks. */
+export function next(jobs: TableName, { among, except }: NextShape, value: (name: NextValue) => SQL): SQL {
   return sql`
 with want as (
   select want.queue, want.n, want.priorities::int[] as priorities, want.since::bigint[] as since
   -- Selects: the estimate is that of unknown lists, so a plan for all values is as good, and is kept.
-  from   unnest((select ${textArray([...want.keys()])}), (select ${intArray([...want.values()])}),
-                (select ${textArray(priorities)}), (select ${textArray(since)})) as want(queue, n, priorities, since)
+  from   unnest((select ${value('queues')}::text::text[]), (select ${value('counts')}::text::int[]),
+                (select ${value('priorities')}::text::text[]), (select ${value('since')}::text::text[])) as want(queue, n, priorities, since)
 ),
 next as materialized (  -- materialized: inlined into the update it could lock more rows than its limit
   select due.id, want.queue, due.priority, due.run_at
@@ -65,9 +94,9 @@ next as materialized (  -- materialized: inlined into the update it could lock m
       where  job.state = 'available' and job.queue = want.queue and job.priority = level.priority
         and  job.run_at >= level.since
         and  job.run_at <= now()
-        and  coalesce(job.kind = any((select ${textArray(kinds)})::text[]), false)  -- coalesce: statistics of rare kinds flip the plan
-        ${among ? sql`and job.id = any(${idArray(among)})` : sql``}
-        ${except && except.length > 0 ? sql`and job.id <> all(${idArray(except)})` : sql``}
+        and  coalesce(job.kind = any((select ${value('kinds')}::text::text[])::text[]), false)  -- coalesce: statistics of rare kinds flip the plan
+        ${among ? sql`and job.id = any(${value('among')}::text::bigint[])` : sql``}
+        ${except ? sql`and job.id <> all(${value('except')}::text::bigint[])` : sql``}
       order  by job.run_at, job.id
       limit  ${sql.raw(String(largestClaim))}  -- a constant, for the planner's estimate; else JIT compiles for 300 ms
       for update skip locked

@@ -7,11 +7,20 @@
  */
 import { type SQL, sql } from 'drizzle-orm';
 import { queryOf } from '../database/client.js';
+import { compiled } from '../database/compiled.js';
 import type { Executor } from '../database/executor.js';
-import { textArray } from '../database/parameters.js';
 import { numberOf, type Row, rows, textOf } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
-import { type Level, next, nextDue, type Wanted } from './claim-next.js';
+import {
+  type Level,
+  type NextShape,
+  type NextValue,
+  next,
+  nextDue,
+  shapeOf,
+  valuesOf,
+  type Wanted,
+} from './claim-next.js';
 
 export interface ClaimRequest extends Wanted {
   /** `<worker>/<n>`, never used before: the fence of everything that follows. */
@@ -105,18 +114,39 @@ function aboutOf(row: Row): About {
 
 /** The ids of the jobs that {@link claim} would take now, without taking them. */
 export async function findNext(db: Executor, jobs: TableName, request: Wanted): Promise<number[]> {
-  const found = await rows(db, sql`${next(jobs, request)} select next.id from next`);
+  const find = compiled<NextValue>(
+    (value) => sql`${next(jobs, shapeOf(request), value)} select next.id from next`,
+  );
+  const found = await rows(db, find(valuesOf(request)));
   return found.map((row) => numberOf(row['id']));
 }
 
 /** The very statement that {@link claim} sends; the plan tests explain it. */
 export function claimStatement(jobs: TableName, { lockedBy, due = false, ...request }: ClaimRequest): SQL {
-  const queues = textArray([...request.want.keys()]);
-  return sql`${next(jobs, request)},
+  const shape = shapeOf(request);
+  const statements = statementsOf.get(jobs) ?? new Map();
+  statementsOf.set(jobs, statements);
+  const key = JSON.stringify([due, shape]);
+  const statement = statements.get(key) ?? compiled((value) => claimSql(jobs, { due, ...shape }, value));
+  statements.set(key, statement);
+  return statement({ lockedBy, ...valuesOf(request) });
+}
+
+type ClaimValue = NextValue | 'lockedBy';
+
+/** By table, and by what they ask. */
+const statementsOf = new WeakMap<TableName, Map<string, ReturnType<typeof compiled<ClaimValue>>>>();
+
+function claimSql(
+  jobs: TableName,
+  { due, ...shape }: NextShape & { readonly due: boolean },
+  value: (name: ClaimValue) => SQL,
+): SQL {
+  return sql`${next(jobs, shape, value)},
 claimed as (
   update ${jobs} as job
   set    state        = 'running',
-         locked_by    = ${lockedBy},
+         locked_by    = ${value('lockedBy')},
          heartbeat_at = clock_timestamp(),
          started_at   = clock_timestamp(),
          attempts     = least(job.attempts, 2147483646) + 1  -- one row out of range would fail the claim of all
@@ -136,7 +166,7 @@ answer as (
 -- "maxAttempts", and payload as text: a client may rename columns, and keys in json as well (postgres.js has transforms)
 select answer.id, answer.queue, answer.kind, answer.payload::text, answer.attempts, answer.max_attempts as "maxAttempts"
 from   answer  -- the update does not keep the order
-order  by pg_catalog.array_position(${queues}, answer.queue), answer.priority desc, answer.run_at, answer.id`;
+order  by pg_catalog.array_position(${value('queues')}::text::text[], answer.queue), answer.priority desc, answer.run_at, answer.id`;
 }
 
 function about(jobs: TableName, due: boolean): SQL {

@@ -68,7 +68,9 @@ async function names(app: App): Promise<readonly { name: string; statement: stri
     .map(({ name, statement }) => ({ name: String(name), statement: String(statement) }))
     .filter(({ statement }) => /with (?:want|asked) as/.test(statement));
 }
-const isClaim = ({ statement }: { statement: string }) => statement.includes('claimed as');
+/** A look of the worker's own accord; one for jobs that it was told of has another text. */
+const isClaim = ({ statement }: { statement: string }) =>
+  statement.includes('claimed as') && statement.includes("'due'");
 const isComplete = ({ statement }: { statement: string }) => statement.includes('completed as');
 
 async function untilNamed(app: App): Promise<void> {
