@@ -3,8 +3,10 @@
  */
 import { createPause, type Pause } from './pause.js';
 
-/** The first pause after a look that found too little; each further one is twice as long. */
+/** The first pause after a look that found jobs, and too few; each further one is twice as long. */
 const shortestPollMs = 5;
+/** The same after a look for jobs that were told of: those to come will be told of as well, and a look would be in their way. */
+const toldPollMs = 40;
 /** A look that takes Postgres longer, and finds too little, is costly: such looks get a tenth of the time. */
 const costlyMs = 5;
 /** The longest pause that the cost of a look leads to, where `pollIntervalMs` is less. */
@@ -53,6 +55,8 @@ interface Lane {
   notBefore: number;
   /** When a job falls due that this worker is to look for. */
   promisedAt: number;
+  /** The look that is under way is for jobs that were told of. */
+  told: boolean;
   /** What was said since the last look began. */
   woken: { work: boolean; later: boolean };
   resting: boolean;
@@ -68,6 +72,7 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       dueAt: 0,
       notBefore: 0,
       promisedAt: Number.POSITIVE_INFINITY,
+      told: false,
       woken: { work: false, later: false },
       resting: false,
       lastMs: 0,
@@ -104,6 +109,7 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       if (!lane) return { due: true, told: false };
       const { work, later } = lane.woken;
       lane.woken = { work: false, later: false };
+      lane.told = work;
       if (lane.promisedAt <= performance.now()) lane.promisedAt = Number.POSITIVE_INFINITY;
       return { due: later || !work, told: later };
     },
@@ -111,7 +117,8 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       const lane = lanes.get(queue);
       if (!lane) return;
       const now = performance.now();
-      if (some) lane.pause.reset();
+      if (some && lane.told) lane.pause.atMost(toldPollMs);
+      else if (some) lane.pause.reset();
       // A full look may have left more behind, and one at a part has not seen the rest.
       lane.resting = !full && whole;
       lane.dueAt = lane.resting ? now + lane.pause.next() : 0;

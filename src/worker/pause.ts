@@ -5,6 +5,8 @@ export interface Pause {
   next(): number;
   /** Begins again with the shortest. */
   reset(): void;
+  /** The next one is no longer than this. */
+  atMost(ms: number): void;
 }
 
 export function createPause(shortestMs: number, longestMs: number): Pause {
@@ -18,11 +20,14 @@ export function createPause(shortestMs: number, longestMs: number): Pause {
     reset() {
       ms = shortestMs;
     },
+    atMost(most) {
+      ms = Math.min(ms, most);
+    },
   };
 }
 
 /** After errors of the database: 100 ms to 5 s, each between half of it and all of it so that workers spread out. */
 export function createRetryPause(): Pause {
   const pause = createPause(100, 5_000);
-  return { next: () => Math.round(pause.next() * (0.5 + Math.random() / 2)), reset: pause.reset };
+  return { ...pause, next: () => Math.round(pause.next() * (0.5 + Math.random() / 2)) };
 }

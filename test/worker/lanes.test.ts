@@ -150,3 +150,17 @@ it('a look says when the next job falls due, unless it is for jobs that were tol
   expect(lanes.looking('mail')).toEqual({ due: true, told: true });
   expect(lanes.looking('mail')).toEqual({ due: true, told: false });
 });
+
+it('after jobs that were told of, looks come later than after others, unless such have been found already', () => {
+  const lanes = createLanes(['mail'], 1_000);
+  const pauseAfter = (told: boolean) => {
+    if (told) lanes.wake('mail', 'work');
+    lanes.looking('mail');
+    lanes.looked('mail', { ...short, some: true });
+    return Math.ceil(lanes.untilDue(new Map([['mail', 1]])) / 5) * 5;
+  };
+  for (let n = 0; n < 10; n++) lanes.looked('mail', short);
+  expect(pauseAfter(true)).toBe(40);
+  expect(pauseAfter(false)).toBe(5);
+  expect(pauseAfter(true)).toBe(10);
+});
