@@ -7,7 +7,7 @@ import { createQueue, defineJobs, job } from '../../src/index.js';
 import { until } from '../support/until.js';
 import { createGate } from '../worker/gate.js';
 import { type Seen, type Task, useWorkers } from '../worker/stage.js';
-import { type ClientName, clients, untilOneWaits, usePooler } from './stage.js';
+import { type ClientName, clients, untilNobodyLogsIn, untilOneWaits, usePooler } from './stage.js';
 
 const used = usePooler({ poolSize: 3, fetchTypes: false });
 const { startTask } = useWorkers(used.direct);
@@ -95,6 +95,9 @@ describe.each(clients)('on %s', (client) => {
   it('KILL breaks every connection, and the worker comes back with RESUME', async () => {
     const { seen, open } = await fiveAtWork(client);
     const name = new URL(used.direct.url).pathname.slice(1);
+    // Its last connection to be made: the session, which it gives up at once.
+    await until(() => seen.problem.length, { what: 'the worker to find the pooler' });
+    await untilNobodyLogsIn(used.pooler);
 
     await used.pooler.command(`KILL ${name}`);
     open();

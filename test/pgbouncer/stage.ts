@@ -89,6 +89,13 @@ export async function untilOneWaits(pooler: PgBouncer): Promise<void> {
   await until(waits, { what: 'a statement to wait for the pooler' });
 }
 
+/** Until no client is in the middle of its login: PgBouncer crashes when a KILL meets one (pgbouncer/pgbouncer#1401). */
+export async function untilNobodyLogsIn(pooler: PgBouncer): Promise<void> {
+  const logins = async () =>
+    (await pooler.command('SHOW LISTS')).find(({ list }) => list === 'login_clients')?.['items'];
+  await until(async () => Number(await logins()) === 0, { what: 'every login to end' });
+}
+
 /** Closes every connection to the server, so that those to come begin afresh. */
 export async function reconnect(pooler: PgBouncer): Promise<void> {
   await pooler.command('RECONNECT');

@@ -65,6 +65,16 @@ describe('refused', () => {
       'INVALID_OPTION',
       /"concurrency".*Known are: db, directDb, registry/,
     ],
+    'a `directDb` that is no database': [
+      { directDb: 'postgres://localhost' },
+      'INVALID_EXECUTOR',
+      /as `directDb`.*got "postgres/,
+    ],
+    'a `directDb` without a connection of its own to be had': [
+      { directDb: { execute: async () => [], transaction: async () => {} } },
+      'INVALID_OPTION',
+      /`directDb`.*postgres\.js, or on a Pool of node-postgres/,
+    ],
     'no queues': [{ queues: {} }, 'INVALID_OPTION', /`queues`.*got an object/],
     'queues as a list': [{ queues: ['mail'] }, 'INVALID_OPTION', /`queues`.*got an array of 1/],
     'queues as a text': [{ queues: 'mail' }, 'INVALID_OPTION', /`queues`.*got "mail"/],

@@ -68,7 +68,7 @@ export async function enqueueList(orders: readonly { id: number }[]): Promise<vo
   expectTypeOf(
     await queue.enqueueMany(tx, [
       { kind: 'sendReceipt', payload: { orderId: 1 }, priority: 1 },
-      { kind: 'ping', delayMs: 500 },
+      { kind: 'ping', delayMs: 500, wake: false },
       { kind: 'ping', payload: undefined },
       { kind: 'sendReminder', payload: { userId: 1, at: 'morning' } },
     ]),

@@ -41,6 +41,7 @@ export const byQueue = createWorker({
   handlers: { sendReceipt: () => {}, sendReminder: () => {} },
   log: undefined,
   pollIntervalMs: undefined,
+  directDb: db,
 });
 export const byKinds = createWorker({
   db,

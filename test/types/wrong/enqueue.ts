@@ -43,6 +43,8 @@ await queue.enqueue(tx, 'sendReceipt', { orderId: 1 }, { delayMS: 1 });
 await queue.enqueue(tx, 'sendReceipt', { orderId: 1 }, { priority: 'high' });
 // @ts-expect-error TS2322: Type 'number' is not assignable to type 'string | Date
 await queue.enqueue(tx, 'sendReceipt', { orderId: 1 }, { runAt: Date.now() });
+// @ts-expect-error TS2322: Type 'string' is not assignable to type 'boolean
+await queue.enqueue(tx, 'sendReceipt', { orderId: 1 }, { wake: 'no' });
 
 // A list.
 await queue.enqueueMany(tx, [

@@ -23,3 +23,5 @@ await queue.enqueue('ping', 'ping');
 createWorker({ db: tx, registry, queues: { reports: 1 }, handlers });
 // @ts-expect-error TS2739: 'Sql<{}>' is missing the following properties from type 'Database': execute, transaction
 createWorker({ db: client, registry, queues: { reports: 1 }, handlers });
+// @ts-expect-error TS2739 or TS2322: Type 'Sql<{}>' is … type 'Database'
+createWorker({ db, directDb: client, registry, queues: { reports: 1 }, handlers });
