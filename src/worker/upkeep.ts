@@ -58,8 +58,10 @@ export function createUpkeep(
   const batchSize = createBatchSize(largestHeartbeat);
   /** Jobs that the last look found dead. */
   let suspects: readonly ClaimedId[] = [];
-  /** Claims whose row somebody held at their last heartbeat, or has changed. */
+  /** Claims whose row somebody held at their last heartbeat. */
   let busy: readonly ClaimedJob[] = [];
+  /** Claims whose row somebody has changed. */
+  const changed = new Set<ClaimedJob>();
   let rescuing = true;
   let stopped = false;
 
@@ -154,12 +156,16 @@ export function createUpkeep(
       await alarm.sleep(Math.min(leftMs, againMs()));
       if (stopped || performance.now() >= until) return;
       // A failure is told by the next round, if it lasts.
+      const these = [...changed];
+      changed.clear();
+      if (these.length > 0) busy = [...busy, ...(await beat(these).catch(() => these))];
       if (held.lacking()) busy = await beat(held.claims()).catch(() => busy);
       else if (busy.length > 0) busy = await beat(busy).catch(() => []);
     }
   }
 
   function againMs(): number {
+    if (changed.size > 0) return 0;
     if (busy.length > 0) return busyAgainMs;
     return held.lacking() ? lackingAgainMs : Number.POSITIVE_INFINITY;
   }
@@ -174,10 +180,9 @@ export function createUpkeep(
       }
     },
     changed(ids) {
-      const theirs = held.claims().filter(({ id }) => ids.includes(id));
-      if (theirs.length === 0) return;
-      busy = [...busy, ...theirs];
-      alarm.wake();
+      const asked = new Set(ids);
+      for (const claim of held.claims()) if (asked.has(claim.id)) changed.add(claim);
+      if (changed.size > 0) alarm.wake();
     },
     hurry() {
       alarm.wake();
