@@ -9,6 +9,8 @@ const shortestPollMs = 5;
 const toldPollMs = 40;
 /** A look that takes Postgres longer, and finds too little, is costly: such looks get a tenth of the time. */
 const costlyMs = 5;
+/** So many in a row: one alone may have waited for its turn on the machine. */
+const costlyLooks = 3;
 /** The longest pause that the cost of looks leads to. */
 const longestCostMs = 2_000;
 
@@ -60,8 +62,8 @@ interface Lane {
   /** What was said since the last look began. */
   woken: { work: boolean; later: boolean };
   resting: boolean;
-  /** What the last look took, if it found too little. */
-  lastMs: number;
+  /** What the last looks took, of those in a row that found too little. */
+  tookMs: readonly number[];
   readonly pause: Pause;
 }
 
@@ -75,7 +77,7 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       told: false,
       woken: { work: false, later: false },
       resting: false,
-      lastMs: 0,
+      tookMs: [],
       pause: createPause(shortestPollMs, pollIntervalMs, pollIntervalMs),
     });
   }
@@ -124,11 +126,10 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       lane.resting = !full && whole;
       lane.dueAt = lane.resting ? now + lane.pause.next() : 0;
       // Short ones may cost much (rows of kinds nobody serves lie in front), so they get a tenth of the time; but not of
-      // seconds, which a lock has taken, and not for a single one, which may have waited for its turn on the machine.
-      const bothMs = Math.min(tookMs, lane.lastMs);
-      lane.lastMs = lane.resting ? tookMs : 0;
-      const costMs = Math.min(9 * bothMs, longestCostMs);
-      lane.notBefore = lane.resting && bothMs > costlyMs ? now + costMs : 0;
+      // seconds, which a lock has taken.
+      lane.tookMs = lane.resting ? [...lane.tookMs, tookMs].slice(-costlyLooks) : [];
+      const eachMs = lane.tookMs.length === costlyLooks ? Math.min(...lane.tookMs) : 0;
+      lane.notBefore = eachMs > costlyMs ? now + Math.min(9 * eachMs, longestCostMs) : 0;
     },
   };
 }
