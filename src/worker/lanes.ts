@@ -5,7 +5,7 @@ import { createPause, type Pause } from './pause.js';
 
 /** The first pause after a look that found jobs, and too few; each further one is twice as long. */
 const shortestPollMs = 5;
-/** The same after a look for jobs that were told of: those to come will be told of as well, and a look would be in their way. */
+/** The same after a look for a job that was told of: the next will be told of as well, and a look would be in its way. */
 const toldPollMs = 40;
 /** A look that takes Postgres longer, and finds too little, is costly: such looks get a tenth of the time. */
 const costlyMs = 5;
@@ -42,8 +42,8 @@ export interface Purpose {
 }
 
 interface QueueLook {
-  /** Any job, and as many as there was room for. */
-  readonly some: boolean;
+  /** How many jobs; and whether those were as many as there was room for. */
+  readonly found: number;
   readonly full: boolean;
   /** It looked at the whole queue. */
   readonly whole: boolean;
@@ -116,12 +116,13 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       if (promised) lane.promisedAt = Number.POSITIVE_INFINITY;
       return { due: later || promised || !work, keeps: later || promised };
     },
-    looked(queue, { some, full, whole, tookMs }) {
+    looked(queue, { found, full, whole, tookMs }) {
       const lane = lanes.get(queue);
       if (!lane) return;
       const now = performance.now();
-      if (some && lane.told) lane.pause.atMost(toldPollMs);
-      else if (some) lane.pause.reset();
+      // More than one: not all are told of.
+      if (found === 1 && lane.told) lane.pause.atMost(toldPollMs);
+      else if (found > 0) lane.pause.reset();
       // A full look may have left more behind, and one at a part has not seen the rest.
       lane.resting = !full && whole;
       lane.dueAt = lane.resting ? now + lane.pause.next() : 0;
