@@ -22,6 +22,8 @@ import type { Statements } from './statements.js';
 const largestHeartbeat = 1_000;
 /** How soon a row is tried again that was held when its heartbeat came: it may be old when its holder lets it go. */
 const busyAgainMs = 200;
+/** How long a change is remembered whose job is not here: the answer of its claim may be on its way. */
+const rememberedMs = 1_000;
 /** How soon all are renewed again while the worker lacks the session that others have seen. */
 const lackingAgainMs = 500;
 
@@ -60,6 +62,8 @@ export function createUpkeep(
   let suspects: readonly ClaimedId[] = [];
   /** Claims whose row somebody held at their last heartbeat, or has changed. */
   let busy: readonly ClaimedJob[] = [];
+  /** Ids that were changed and are not here, each with the time until which it is remembered. */
+  const changedElsewhere = new Map<number, number>();
   let rescuing = true;
   let stopped = false;
 
@@ -153,14 +157,25 @@ export function createUpkeep(
     for (let leftMs = ms; !stopped && leftMs > 0; leftMs = until - performance.now()) {
       await alarm.sleep(Math.min(leftMs, againMs()));
       if (stopped || performance.now() >= until) return;
+      lookForChanged();
       // A failure is told by the next round, if it lasts.
       if (held.lacking()) busy = await beat(held.claims()).catch(() => busy);
       else if (busy.length > 0) busy = await beat(busy).catch(() => []);
     }
   }
 
+  /** Claims whose answer has come since are renewed, or found to be lost. */
+  function lookForChanged(): void {
+    if (changedElsewhere.size === 0) return;
+    const theirs = held.claims().filter(({ id }) => changedElsewhere.has(id));
+    busy = [...busy, ...theirs];
+    const now = performance.now();
+    for (const { id } of theirs) changedElsewhere.delete(id);
+    for (const [id, until] of changedElsewhere) if (until < now) changedElsewhere.delete(id);
+  }
+
   function againMs(): number {
-    if (busy.length > 0) return busyAgainMs;
+    if (busy.length > 0 || changedElsewhere.size > 0) return busyAgainMs;
     return held.lacking() ? lackingAgainMs : Number.POSITIVE_INFINITY;
   }
 
@@ -174,9 +189,8 @@ export function createUpkeep(
       }
     },
     changed(ids) {
-      const theirs = held.claims().filter(({ id }) => ids.includes(id));
-      if (theirs.length === 0) return;
-      busy = [...busy, ...theirs];
+      const until = performance.now() + rememberedMs;
+      for (const id of ids) changedElsewhere.set(id, until);
       alarm.wake();
     },
     hurry() {

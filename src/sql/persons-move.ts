@@ -1,0 +1,96 @@
+/**
+ * What the moves that a person makes have in common: rows are named by id, locked first and without waiting, and each id is
+ * answered.
+ */
+import { type SQL, sql } from 'drizzle-orm';
+import type { Executor } from '../database/executor.js';
+import { idArray } from '../database/parameters.js';
+import { numberOf, type Row, rows, textOf } from '../database/rows.js';
+import type { TableName } from '../database/table-name.js';
+import { isState, type State } from '../words/states.js';
+
+/** The most ids in one statement. */
+export const largestMove = 1_000;
+
+/**
+ * - `done`: moved; the row is in `state`, or deleted where that is null
+ * - `gone`: there is no such row
+ * - `refused`: the move does not lead there from this row's state; or a trigger or policy of the app let nothing change
+ * - `busy`: another transaction holds the row, or has changed it since the statement began: ask again
+ * - `duplicate`: a replay of it would be a second unfinished job of its dedupe key
+ */
+export interface MovedRow {
+  readonly id: number;
+  readonly result: 'done' | 'gone' | 'refused' | 'busy' | 'duplicate';
+  readonly state: State | null;
+}
+
+export interface PersonsMove {
+  /** Which rows may move, on `job`. */
+  readonly fits: SQL;
+  /** Common table expressions between `mine` (id, state, kind, dedupe_key: locked) and `moved`, each with a comma behind it. */
+  readonly between?: SQL;
+  /** Whether a row of `mine` is not a duplicate; all are where this is left out. */
+  readonly ready?: SQL;
+  /** The update or delete of `job` that returns id, state and what `told` names. */
+  readonly moved: SQL;
+  /** The expression that tells the workers. */
+  readonly told?: SQL;
+}
+
+/** Makes the move and answers each id, in the order given. Never waits for a row lock. [] for []. */
+export async function move(
+  db: Executor,
+  jobs: TableName,
+  ids: readonly number[],
+  { fits, between = sql``, ready = sql`true`, moved, told = sql`0` }: PersonsMove,
+): Promise<MovedRow[]> {
+  if (ids.length === 0) return [];
+  const asked = idArray(ids);
+  const found = await rows(
+    db,
+    sql`
+with mine as materialized (  -- locks first, in id order and without waiting: no deadlock, and no stall behind a handler
+  select job.id, job.state, job.kind, job.dedupe_key
+  from   ${jobs} as job
+  where  job.id = any(${asked}) and ${fits}
+  order  by job.id
+  for update skip locked
+),
+${between}moved as (
+${moved}
+)
+-- Three lists instead of joins: for those the planner knows too little of the lengths.
+select 'moved' as what, moved.id, moved.state, true as fits from moved
+union all
+select 'mine', mine.id, mine.state, ${ready} from mine
+union all
+select 'seen', job.id, job.state, ${fits} from ${jobs} as job where job.id = any(${asked})
+union all
+select 'told', ${told}, null, true`,
+  );
+  return answers(ids, found);
+}
+
+function answers(ids: readonly number[], found: readonly Row[]): MovedRow[] {
+  const lists = { moved: listOf(found, 'moved'), mine: listOf(found, 'mine'), seen: listOf(found, 'seen') };
+  return ids.map((id): MovedRow => {
+    const moved = lists.moved.get(id);
+    if (moved) return { id, result: 'done', state: stateOf(moved) };
+    const mine = lists.mine.get(id);
+    if (mine) return { id, result: mine['fits'] === false ? 'duplicate' : 'refused', state: stateOf(mine) };
+    const seen = lists.seen.get(id);
+    if (!seen) return { id, result: 'gone', state: null };
+    return { id, result: seen['fits'] === true ? 'busy' : 'refused', state: stateOf(seen) };
+  });
+}
+
+function listOf(found: readonly Row[], what: string): ReadonlyMap<number, Row> {
+  return new Map(found.filter((row) => row['what'] === what).map((row) => [numberOf(row['id']), row]));
+}
+
+function stateOf(row: Row): State | null {
+  if (row['state'] == null) return null;
+  const state = textOf(row['state']);
+  return isState(state) ? state : null; // the table's CHECK lets no other in
+}
