@@ -29,10 +29,11 @@ export function isFinal(filter: FinalFilter): SQL {
   const { state, kind, queue, finishedBefore, finishedAfter, errorMatches } = filter;
   const conditions = [
     state === undefined ? sql`job.state in ('completed', 'discarded', 'cancelled')` : states[state],
-    ...(kind === undefined ? [] : [sql`job.kind = ${kind}::text`]),
-    ...(queue === undefined ? [] : [sql`job.queue = ${queue}::text`]),
+    sql`job.finished_at is not null`, // so that it is found by when it ended
     ...(finishedBefore === undefined ? [] : [sql`job.finished_at < ${finishedBefore}::timestamptz`]),
     ...(finishedAfter === undefined ? [] : [sql`job.finished_at > ${finishedAfter}::timestamptz`]),
+    ...(kind === undefined ? [] : [sql`job.kind = ${kind}::text`]),
+    ...(queue === undefined ? [] : [sql`job.queue = ${queue}::text`]),
     // null where there is no error, and not false
     ...(errorMatches === undefined
       ? []
@@ -53,7 +54,7 @@ export async function findFinal(
     sql`
 select job.id
 from   ${jobs} as job
-where  job.finished_at is not null and ${isFinal(filter)}
+where  ${isFinal(filter)}
 order  by job.finished_at
 limit  ${limit}::int`,
   );

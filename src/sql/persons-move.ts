@@ -46,14 +46,16 @@ export async function move(
   { fits, between = sql``, ready = sql`true`, moved, told = sql`0` }: PersonsMove,
 ): Promise<MovedRow[]> {
   if (ids.length === 0) return [];
-  const asked = idArray(ids);
   const found = await rows(
     db,
     sql`
-with mine as materialized (  -- locks first, in id order and without waiting: no deadlock, and no stall behind a handler
+with asked as materialized (  -- the list is read once; else it would be for each row of a scan
+  select asked.id from unnest(${idArray(ids)}) as asked(id)
+),
+mine as materialized (  -- locks first, in id order and without waiting: no deadlock, and no stall behind a handler
   select job.id, job.state, job.kind, job.dedupe_key
   from   ${jobs} as job
-  where  job.id = any(${asked}) and ${fits}
+  where  job.id = any(array(select asked.id from asked)) and ${fits}
   order  by job.id
   for update skip locked
 ),
@@ -65,7 +67,7 @@ select 'moved' as what, moved.id, moved.state, true as fits from moved
 union all
 select 'mine', mine.id, mine.state, ${ready} from mine
 union all
-select 'seen', job.id, job.state, ${fits} from ${jobs} as job where job.id = any(${asked})
+select 'seen', job.id, job.state, ${fits} from ${jobs} as job where job.id = any(array(select asked.id from asked))
 union all
 select 'told', ${told}, null, true`,
   );
