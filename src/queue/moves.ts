@@ -21,6 +21,11 @@ export type ReplayAnswer =
   | MoveAnswer<'available'>
   | { readonly id: number; readonly result: 'duplicate'; readonly state: State };
 
+/** One answer for one id, a list for a list. */
+export type AnswersFor<Ids extends number | readonly number[], Answer> = Ids extends number
+  ? Answer
+  : Answer[];
+
 /** What {@link Moves.replay} takes besides the jobs. */
 export interface ReplayOptions {
   /**
@@ -70,15 +75,20 @@ export interface Moves<R extends AnyRegistry, Tx> {
    * runs it aborts: at once where its worker listens, else at its next heartbeat. How that handler ends changes nothing
    * any more, and is a `lost` event of the worker.
    */
-  cancel(tx: Tx, id: number): Promise<MoveAnswer<'cancelled'>>;
-  cancel(tx: Tx, ids: readonly number[]): Promise<MoveAnswer<'cancelled'>[]>;
+  cancel<Ids extends number | readonly number[]>(
+    tx: Tx,
+    ids: Ids,
+  ): Promise<AnswersFor<Ids, MoveAnswer<'cancelled'>>>;
   /**
    * Jobs that are over (`discarded`, `cancelled`, `completed`) are due again, from their first attempt; their errors stay.
    * Of jobs with the same dedupe key only the first goes, and none while an unfinished one has it: those are
    * `duplicate`. By a filter, the answers are those of the jobs it found, those first that were over first.
    */
-  replay(tx: Tx, id: number, options?: ReplayOptions): Promise<ReplayAnswer>;
-  replay(tx: Tx, ids: readonly number[], options?: ReplayOptions): Promise<ReplayAnswer[]>;
+  replay<Ids extends number | readonly number[]>(
+    tx: Tx,
+    ids: Ids,
+    options?: ReplayOptions,
+  ): Promise<AnswersFor<Ids, ReplayAnswer>>;
   replay(
     tx: Tx,
     filter: ReplayFilter<keyof R['kinds'] & string>,
@@ -100,6 +110,8 @@ export interface Moves<R extends AnyRegistry, Tx> {
     payload: EnqueueArgs<R, Kind>[0],
   ): Promise<MoveAnswer<'available'>>;
   /** Deletes a job, whatever its state. The `signal` of a handler that runs it aborts as by {@link cancel}. */
-  remove(tx: Tx, id: number): Promise<MoveAnswer<null>>;
-  remove(tx: Tx, ids: readonly number[]): Promise<MoveAnswer<null>[]>;
+  remove<Ids extends number | readonly number[]>(
+    tx: Tx,
+    ids: Ids,
+  ): Promise<AnswersFor<Ids, MoveAnswer<null>>>;
 }
