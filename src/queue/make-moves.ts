@@ -99,7 +99,7 @@ function only(id: number, [answer]: readonly MovedRow[]): MovedRow {
 
 /** Several statements are one transaction: the caller's, or one of our own. */
 async function inParts(tx: Executor, ids: readonly number[], send: Send): Promise<MovedRow[]> {
-  const each = [...new Set(ids)];
+  const each = [...new Set(ids)].sort((a, b) => a - b); // the order in which rows are locked
   if (each.length > largestMove && !isTransaction(tx)) {
     return tx.transaction((inner: Executor) => inParts(inner, ids, send));
   }

@@ -81,7 +81,7 @@ export interface Moves<R extends AnyRegistry, Tx> {
   ): Promise<AnswersFor<Ids, MoveAnswer<'cancelled'>>>;
   /**
    * Jobs that are over (`discarded`, `cancelled`, `completed`) are due again, from their first attempt; their errors stay.
-   * Of jobs with the same dedupe key only the first goes, and none while an unfinished one has it: those are
+   * Of jobs with the same dedupe key only that of the lowest id goes, and none while an unfinished one has it: those are
    * `duplicate`. By a filter, the answers are those of the jobs it found, those first that were over first.
    */
   replay<Ids extends number | readonly number[]>(

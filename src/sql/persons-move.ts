@@ -49,7 +49,7 @@ export async function move(
   const found = await rows(
     db,
     sql`
-with asked as materialized (  -- the list is read once; else it would be for each row of a scan
+with asked as materialized (  -- so that a scan does not read the list anew for each row
   select asked.id from unnest(${idArray(ids)}) as asked(id)
 ),
 mine as materialized (  -- locks first, in id order and without waiting: no deadlock, and no stall behind a handler
@@ -62,33 +62,40 @@ mine as materialized (  -- locks first, in id order and without waiting: no dead
 ${between}moved as (
 ${moved}
 )
--- Three lists instead of joins: for those the planner knows too little of the lengths.
-select 'moved' as what, moved.id, moved.state, true as fits from moved
+-- Lists instead of joins: for those the planner knows too little of the lengths.
+select 'done' as what, moved.id, moved.state from moved
 union all
-select 'mine', mine.id, mine.state, ${ready} from mine
+select case when ${ready} then 'kept' else 'duplicate' end, mine.id, mine.state from mine
 union all
-select 'seen', job.id, job.state, ${fits} from ${jobs} as job where job.id = any(array(select asked.id from asked))
+select case when ${fits} then 'busy' else 'refused' end, job.id, job.state
+from   ${jobs} as job
+where  job.id = any(array(select asked.id from asked))
 union all
-select 'told', ${told}, null, true`,
+select 'told', ${told}, null`,
   );
   return answers(ids, found);
 }
 
-function answers(ids: readonly number[], found: readonly Row[]): MovedRow[] {
-  const lists = { moved: listOf(found, 'moved'), mine: listOf(found, 'mine'), seen: listOf(found, 'seen') };
-  return ids.map((id): MovedRow => {
-    const moved = lists.moved.get(id);
-    if (moved) return { id, result: 'done', state: stateOf(moved) };
-    const mine = lists.mine.get(id);
-    if (mine) return { id, result: mine['fits'] === false ? 'duplicate' : 'refused', state: stateOf(mine) };
-    const seen = lists.seen.get(id);
-    if (!seen) return { id, result: 'gone', state: null };
-    return { id, result: seen['fits'] === true ? 'busy' : 'refused', state: stateOf(seen) };
-  });
-}
+/** What a row may be listed as, and what that means: the first of these counts. */
+const meanings = [
+  ['done', 'done'],
+  ['duplicate', 'duplicate'],
+  ['kept', 'refused'],
+  ['busy', 'busy'],
+  ['refused', 'refused'],
+] as const;
 
-function listOf(found: readonly Row[], what: string): ReadonlyMap<number, Row> {
-  return new Map(found.filter((row) => row['what'] === what).map((row) => [numberOf(row['id']), row]));
+function answers(ids: readonly number[], found: readonly Row[]): MovedRow[] {
+  const lists = meanings.map(([what, result]) => {
+    const listed = found.filter((row) => row['what'] === what);
+    return { result, states: new Map(listed.map((row) => [numberOf(row['id']), stateOf(row)])) };
+  });
+  return ids.map((id) => {
+    const list = lists.find(({ states }) => states.has(id));
+    return list
+      ? { id, result: list.result, state: list.states.get(id) ?? null }
+      : { id, result: 'gone', state: null };
+  });
 }
 
 function stateOf(row: Row): State | null {

@@ -8,9 +8,9 @@ import { toldOfJobs } from './told.js';
 
 /**
  * Replays each of these jobs that still fits the filter, and tells the workers. A job whose dedupe key an unfinished one
- * has stays where it is; of several with one key, the first goes.
+ * has stays where it is; of several with one key, that of the lowest id goes.
  *
- * An enqueue of such a key that commits meanwhile fails the whole statement with 23505: then send them one by one.
+ * An enqueue of such a key that commits meanwhile fails the whole statement with 23505: then send fewer at once.
  */
 export function replay(
   db: Executor,

@@ -17,6 +17,7 @@ export type State = (typeof states)[number];
 
 /** Those that a job leaves only by a person's replay. */
 export const finalStates = ['completed', 'discarded', 'cancelled'] as const satisfies readonly State[];
+/** One of {@link finalStates}. */
 export type FinalState = (typeof finalStates)[number];
 
 /** Whether a text names a state. */
