@@ -55,6 +55,7 @@ export interface PgPool {
 }
 export interface PgClient {
   readonly processID?: number;
+  readonly connection?: { readonly stream?: { destroy(): void } };
   connect(): Promise<unknown>;
   query(text: string, values?: readonly unknown[]): Promise<{ rows: readonly Row[] }>;
   on(event: 'error' | 'end', listener: () => void): unknown;

@@ -8,23 +8,21 @@ import { queryOf } from './client.js';
 /** What a statement may be given; arrays come as the text of their literal. */
 export type Value = string | number;
 
-/** Stands for a value. Not Drizzle's placeholder, which in 1.0 hides its name. */
-class Slot {
-  constructor(readonly name: string) {}
-}
+/** Around the name of a value. No name of Postgres has it, so nothing else is taken for one, as `$1` could be. */
+const mark = '\0';
 
-/**
- * Takes what builds a statement around the names of its values, and gives what makes the statement of values. All names of
- * `build` have to be among the values; others are passed over.
- */
+/** Takes what builds a statement around the names of its values, all of them, and gives what makes it of values. */
 export function compiled<Name extends string>(
   build: (value: (name: Name) => SQL) => SQL,
 ): (values: Readonly<Record<Name, Value>>) => SQL {
-  const { text, values: slots } = queryOf(build((name) => sql`${sql.param(new Slot(name))}`));
-  const parts = text.split(/\$\d+/); // in the order of the slots: Drizzle numbers them as it goes
+  const { text, values: others } = queryOf(build((name) => sql.raw(mark + name + mark)));
+  if (others.length > 0) throw new Error('A value without a name.'); // it would have the number of another one
+  const pieces = text.split(mark); // in turn a part of the text and a name
+  const parts = pieces.filter((_, n) => n % 2 === 0);
+  const names = pieces.filter((_, n) => n % 2 === 1);
   const strings = Object.assign([...parts], { raw: parts });
   return (values) => {
     const given: Readonly<Record<string, Value>> = values;
-    return sql(strings, ...slots.map((slot) => (slot instanceof Slot ? given[slot.name] : slot)));
+    return sql(strings, ...names.map((name) => given[name]));
   };
 }

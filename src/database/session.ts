@@ -6,6 +6,7 @@ import type { SQL } from 'drizzle-orm';
 import { clientOf, isPgPool, isPostgresJs, type PgPool, type PostgresJs, queryOf } from './client.js';
 import type { Executor } from './executor.js';
 import type { Row } from './rows.js';
+import { withTimeLimit } from './time-limit.js';
 
 /** One connection to Postgres, which is not made again by itself. */
 export interface Session extends Pick<Executor, 'execute'> {
@@ -18,6 +19,9 @@ export interface Session extends Pick<Executor, 'execute'> {
   readonly lost: Promise<void>;
   end(): void;
 }
+
+/** How long a server may take to take a connection. */
+const connectMs = 5_000;
 
 export type NotificationListener = (channel: string, text: string) => void;
 
@@ -37,9 +41,13 @@ async function openPg(pool: PgPool): Promise<Session> {
   });
   let heard: NotificationListener = () => {};
   client.on('notification', ({ channel, payload = '' }) => heard(channel, payload));
-  const end = (): void => void client.end().catch(() => {});
+  const end = (): void => {
+    client.end().catch(() => {});
+    // It says goodbye and waits for the server to close, which one that is silent never does.
+    setTimeout(() => client.connection?.stream?.destroy(), 1_000).unref();
+  };
   try {
-    await client.connect();
+    await withTimeLimit(client.connect(), connectMs);
   } catch (error) {
     end();
     throw error;
@@ -77,7 +85,7 @@ async function openPostgresJs(pool: PostgresJs): Promise<Session> {
     max: 1,
     idle_timeout: null,
     max_lifetime: null,
-    connect_timeout: 5,
+    connect_timeout: connectMs / 1_000,
     fetch_types: false,
     onnotify: (channel: string, text: string) => heard(channel, text),
     onclose() {

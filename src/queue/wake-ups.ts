@@ -6,7 +6,7 @@
  * tells of a queue once in a while: the workers are awake then, and find what they were not told of.
  */
 import { type Executor, isTransaction } from '../database/executor.js';
-import { type LaterNotice, laterNotice, noticeText, type WorkNotice, workNotice } from '../words/notice.js';
+import { laterNotice, type Notice, noticeText, workNotice } from '../words/notice.js';
 import type { When } from '../words/outcome.js';
 import type { CheckedJob } from './enqueue-options.js';
 import { createRate } from './rate.js';
@@ -32,68 +32,79 @@ type Waking = Pick<CheckedJob, 'queue' | 'when' | 'wake'>;
 /** Those of one table; what is remembered is that of this process. */
 export function createWakeUps(): WakeUps {
   const rate = createRate();
-  /** When this process last told of a queue, by what was told. */
+  /** When this process last told of a queue, by what was told; and when the nearest job of those told of later falls due. */
   const toldAt = new Map<string, number>();
+  const nearest = new Map<string, number>();
   /** Of transactions that are open: what they have told. Once is enough, it is heard after the commit. */
   const toldBy = new WeakMap<Executor, Set<string>>();
 
-  function isTold(tx: Executor, notice: Told, now: number): boolean {
-    const subject = subjectOf(notice);
+  function isTold(tx: Executor, { subject, dueAt }: Wanted, now: number): boolean {
     if (toldBy.get(tx)?.has(subject)) return true;
     const { table, own } = rate.perSecond();
     if (table <= fewPerSecond) return false;
+    // Who looks for one that is due later looks for those behind it as well, but not for one in front.
+    if (dueAt !== undefined && dueAt < (nearest.get(subject) ?? Number.POSITIVE_INFINITY)) return false;
     const shares = Math.min(Math.max(1, table / own), mostShares);
     return now - (toldAt.get(subject) ?? Number.NEGATIVE_INFINITY) < windowMs * shares;
   }
 
-  function tells(tx: Executor, notice: Told, now: number): void {
-    const subject = subjectOf(notice);
+  function tells(tx: Executor, { subject, dueAt }: Wanted, now: number): void {
     toldAt.set(subject, now);
+    if (dueAt !== undefined) {
+      const known = nearest.get(subject) ?? 0;
+      nearest.set(subject, known > now ? Math.min(known, dueAt) : dueAt);
+    }
     if (!isTransaction(tx)) return;
-    const subjects = toldBy.get(tx) ?? new Set();
-    toldBy.set(tx, subjects.add(subject));
+    toldBy.set(tx, (toldBy.get(tx) ?? new Set()).add(subject));
   }
 
   return {
     notices(tx, jobs) {
       const now = performance.now();
-      const texts: string[] = [];
-      for (const notice of noticesOf(jobs)) {
-        if (isTold(tx, notice, now)) continue;
-        tells(tx, notice, now);
-        texts.push(noticeText(notice));
-      }
-      return texts;
+      const wanted = wantedOf(jobs, now).filter((one) => !isTold(tx, one, now));
+      for (const one of wanted) tells(tx, one, now);
+      return wanted.map(({ notice }) => noticeText(notice));
     },
     inserted(ids) {
       const last = ids.at(-1);
       if (last !== undefined) rate.had(ids.length, last, performance.now());
     },
     failed(jobs) {
-      for (const notice of noticesOf(jobs)) toldAt.delete(subjectOf(notice)); // nobody heard of it
+      for (const { subject } of wantedOf(jobs, 0)) {
+        toldAt.delete(subject); // nobody heard of it
+        nearest.delete(subject);
+      }
     },
   };
 }
 
-type Told = WorkNotice | LaterNotice;
-
-/** What is told once in a while: of jobs that are due in a queue, and of those that will be. */
-function subjectOf({ type, queue }: Told): string {
-  return `${type} ${queue}`;
+/** A notice that the jobs call for. */
+interface Wanted {
+  readonly notice: Notice;
+  /** What is told once in a while: of jobs that are due in a queue, and of those that will be. */
+  readonly subject: string;
+  /** When the nearest of the latter falls due. */
+  readonly dueAt?: number;
 }
 
 /** Of each queue, how many of the jobs are due, and whether there are others. */
-function noticesOf(jobs: readonly Waking[]): Told[] {
+function wantedOf(jobs: readonly Waking[], now: number): Wanted[] {
   const due = new Map<string, number>();
-  const later = new Set<string>();
+  const later = new Map<string, number>();
   for (const { queue, when, wake } of jobs) {
     if (!wake) continue;
-    if (delayOf(when) <= 0) due.set(queue, (due.get(queue) ?? 0) + 1);
-    if (delayOf(when) > 0 || 'runAt' in when) later.add(queue);
+    const delayMs = delayOf(when);
+    if (delayMs <= 0) due.set(queue, (due.get(queue) ?? 0) + 1);
+    if (delayMs <= 0 && 'delayMs' in when) continue;
+    later.set(queue, Math.min(later.get(queue) ?? Number.POSITIVE_INFINITY, delayMs));
   }
   return [
-    ...[...due].map(([queue, count]) => workNotice(queue, count)),
-    ...[...later].map((queue) => laterNotice(queue)),
+    ...[...due].map(([queue, count]) => ({ notice: workNotice(queue, count), subject: `work ${queue}` })),
+    ...[...later].map(([queue, delayMs]) => ({
+      notice: laterNotice(queue),
+      subject: `later ${queue}`,
+      dueAt: now + delayMs,
+    })),
   ];
 }
 

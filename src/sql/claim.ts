@@ -129,10 +129,10 @@ export function claimStatement(jobs: TableName, { lockedBy, due = false, ...requ
   const key = JSON.stringify([due, shape]);
   const statement = statements.get(key) ?? compiled((value) => claimSql(jobs, { due, ...shape }, value));
   statements.set(key, statement);
-  return statement({ lockedBy, ...valuesOf(request) });
+  return statement({ lockedBy, table: queryOf(jobs).text, ...valuesOf(request) });
 }
 
-type ClaimValue = NextValue | 'lockedBy';
+type ClaimValue = NextValue | 'lockedBy' | 'table';
 
 /** By table, and by what they ask. */
 const statementsOf = new WeakMap<TableName, Map<string, ReturnType<typeof compiled<ClaimValue>>>>();
@@ -161,7 +161,7 @@ answer as (
   where  (select count(*) from next) > (select count(*) from claimed)  -- usually not, and then nothing is hashed
     and  coalesce(next.id not in (select claimed.id from claimed), false)  -- coalesce: one hash table, not a join
   union all
-  select null, null, null, ${about(jobs, due)}, null, null, null, null
+  select null, null, null, ${about(jobs, due, value)}, null, null, null, null
 )
 -- "maxAttempts", and payload as text: a client may rename columns, and keys in json as well (postgres.js has transforms)
 select answer.id, answer.queue, answer.kind, answer.payload::text, answer.attempts, answer.max_attempts as "maxAttempts"
@@ -169,11 +169,11 @@ from   answer  -- the update does not keep the order
 order  by pg_catalog.array_position(${value('queues')}::text::text[], answer.queue), answer.priority desc, answer.run_at, answer.id`;
 }
 
-function about(jobs: TableName, due: boolean): SQL {
+function about(jobs: TableName, due: boolean, value: (name: ClaimValue) => SQL): SQL {
   return sql`pg_catalog.jsonb_build_object(
            'nowUs', ${microseconds(sql`now()`)},
            'tookMs', (extract(epoch from clock_timestamp() - now())::float8 * 1000::float8)::float4,
-           'bytes', pg_catalog.pg_relation_size(${queryOf(jobs).text}::text::regclass),
+           'bytes', pg_catalog.pg_relation_size(${value('table')}::text::regclass),
            'ended', (select pg_catalog.jsonb_agg(pg_catalog.jsonb_build_array(ended.queue, ended.priority, ended.since))
                      from   (select next.queue, next.priority,
                                     ${microseconds(sql`greatest(max(next.run_at), 'epoch')`)} as since

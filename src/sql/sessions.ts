@@ -4,7 +4,7 @@
  */
 import { type SQL, sql } from 'drizzle-orm';
 import type { Executor } from '../database/executor.js';
-import { idArray } from '../database/parameters.js';
+import { idArray, intArray } from '../database/parameters.js';
 import { numberOf, type Row, rows, textOf } from '../database/rows.js';
 import type { Session } from '../database/session.js';
 import type { TableName } from '../database/table-name.js';
@@ -16,18 +16,50 @@ export interface SessionLock {
   readonly key: number;
 }
 
-/**
- * Takes the worker's lock for as long as the session lasts; false when another session has it. A second lock, which many
- * may hold, says which queues it serves: see `queueBits`.
- */
-export async function takeSessionLock(session: Session, lock: SessionLock, queues: number): Promise<boolean> {
+/** Takes the worker's lock for as long as the session lasts; false when another session has it. */
+export async function takeSessionLock(session: Session, { group, key }: SessionLock): Promise<boolean> {
   const [row] = await rows(
     session,
-    sql`
-select pg_catalog.pg_try_advisory_lock(${signed(lock.group)}::int, ${signed(lock.key)}::int)::text as taken,
-       pg_catalog.pg_try_advisory_lock_shared(${signed(queuesGroup(lock.group))}::int, ${signed(queues)}::int)::text as said`,
+    sql`select pg_catalog.pg_try_advisory_lock(${signed(group)}::int, ${signed(key)}::int)::text as taken`,
   );
   return row?.['taken'] === 'true';
+}
+
+/**
+ * Says which queues the session's worker serves: by a lock for each, which many may hold. Given as unsigned numbers that
+ * stand for their names.
+ */
+export async function tellQueues(session: Session, group: number, queues: readonly number[]): Promise<void> {
+  await rows(
+    session,
+    sql`
+select count(pg_catalog.pg_try_advisory_lock_shared(${signed(queuesGroup(group))}::int, said.queue)) as told
+from   unnest(${intArray(queues.map(signed))}) as said(queue)`,
+  );
+}
+
+/** Says that it serves them no more. */
+export async function untellQueues(
+  session: Session,
+  group: number,
+  queues: readonly number[],
+): Promise<void> {
+  await rows(
+    session,
+    sql`
+select count(pg_catalog.pg_advisory_unlock_shared(${signed(queuesGroup(group))}::int, said.queue)) as told
+from   unnest(${intArray(queues.map(signed))}) as said(queue)`,
+  );
+}
+
+/**
+ * Whatever the database's defaults are: with others, a bare select of the session can wait for as long as somebody else's
+ * transaction lasts (serializable, read-only and deferrable).
+ */
+export async function useOwnDefaults(session: Session): Promise<void> {
+  await session.execute(
+    sql`set session characteristics as transaction isolation level read committed, not deferrable`,
+  );
 }
 
 /** The group of the locks that say which queues are served. */
@@ -51,8 +83,8 @@ export async function backendPid(session: Session): Promise<number> {
 }
 
 export interface SessionsLook {
-  /** The keys of the locks that are held, with the bits of the queues that their workers serve: all, where none are told. */
-  readonly held: ReadonlyMap<number, number>;
+  /** The keys of the locks that are held, with the numbers of the queues that their workers told. */
+  readonly held: ReadonlyMap<number, ReadonlySet<number>>;
   /** Whether this session hears of the channel. */
   readonly listening: boolean;
   /** Whether any job is running. */
@@ -71,7 +103,7 @@ export async function lookAtSessions(
   const result = await rows(
     session,
     sql`
-select null as pid, null as key, null as queues,
+select null as pid, null as key, null as queue,
        (${channel}::text in (select said.channel from pg_catalog.pg_listening_channels() as said(channel)))::text as listening,
        exists (select from ${jobs} as job where job.state = 'running')::text as running,
        (extract(epoch from clock_timestamp())::float8 * 1000::float8)::bigint::text as ms
@@ -91,16 +123,15 @@ where  ${isOfGroups([group, queuesGroup(group)])}`,
   };
 }
 
-function heldOf(result: readonly Row[]): Map<number, number> {
-  const queuesOf = new Map<unknown, number>();
-  for (const { pid, queues } of result) if (queues != null) queuesOf.set(pid, numberOf(queues));
-  const held = new Map<number, number>();
-  for (const { pid, key } of result) if (key != null) held.set(numberOf(key), queuesOf.get(pid) ?? allQueues);
+function heldOf(result: readonly Row[]): Map<number, ReadonlySet<number>> {
+  const queuesOf = new Map<unknown, Set<number>>();
+  for (const { pid, queue } of result) {
+    if (queue != null) queuesOf.set(pid, (queuesOf.get(pid) ?? new Set()).add(numberOf(queue)));
+  }
+  const held = new Map<number, ReadonlySet<number>>();
+  for (const { pid, key } of result) if (key != null) held.set(numberOf(key), queuesOf.get(pid) ?? new Set());
   return held;
 }
-
-/** Of a worker that does not tell: one of an earlier release. */
-const allQueues = 0xffffffff;
 
 export interface WorkerClaims {
   /** The name that the claims begin with. */

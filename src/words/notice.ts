@@ -7,7 +7,6 @@
 export interface WorkNotice {
   readonly type: 'work';
   readonly queue: string;
-  /** How many; 0 where some may be left. */
   readonly jobs: number;
   /** The same for all who hear it, so that they agree on who looks. */
   readonly seed: number;
@@ -21,19 +20,39 @@ export interface LaterNotice {
   readonly seed: number;
 }
 
+/** A worker took as many jobs of a queue as it has room for: there may be more, for the one that it names. */
+export interface MoreNotice {
+  readonly type: 'more';
+  readonly queue: string;
+  /** The key of that worker. */
+  readonly to: number;
+  /** To how many others it is passed on at most, from one that has no room either. */
+  readonly hops: number;
+}
+
+/** A worker stops, and serves its queues no more. */
+export interface LeftNotice {
+  readonly type: 'left';
+  /** Its key. */
+  readonly key: number;
+}
+
 /** Somebody changed these rows: whoever runs one of them sees at once whether it is still theirs. */
 export interface ChangedNotice {
   readonly type: 'changed';
   readonly ids: readonly number[];
 }
 
-/** A worker asks itself whether it can hear. */
-export interface ProbeNotice {
-  readonly type: 'probe';
-  readonly worker: string;
+/** A worker has begun to listen, and hears by this that it can. */
+export interface JoinedNotice {
+  readonly type: 'joined';
+  /** Its key. */
+  readonly key: number;
+  /** The numbers of the queues that it serves. */
+  readonly queues: readonly number[];
 }
 
-export type Notice = WorkNotice | LaterNotice | ChangedNotice | ProbeNotice;
+export type Notice = WorkNotice | LaterNotice | MoreNotice | LeftNotice | ChangedNotice | JoinedNotice;
 
 /** The line of a notice; Postgres takes 7,999 bytes. */
 export function noticeText(notice: Notice): string {
@@ -42,10 +61,14 @@ export function noticeText(notice: Notice): string {
       return `work ${notice.jobs} ${notice.seed} ${notice.queue}`;
     case 'later':
       return `later ${notice.seed} ${notice.queue}`;
+    case 'more':
+      return `more ${notice.to} ${notice.hops} ${notice.queue}`;
+    case 'left':
+      return `left ${notice.key}`;
     case 'changed':
       return `changed ${notice.ids.join(' ')}`;
-    case 'probe':
-      return `probe ${notice.worker}`;
+    case 'joined':
+      return ['joined', notice.key, ...notice.queues].join(' ');
   }
 }
 
@@ -55,10 +78,15 @@ export function noticeOf(text: string): Notice | undefined {
   if (queue !== undefined) return { type: 'work', queue, jobs: Number(jobs), seed: Number(seed) };
   const [, laterSeed, laterQueue] = /^later (\d{1,15}) (.+)$/su.exec(text) ?? [];
   if (laterQueue !== undefined) return { type: 'later', queue: laterQueue, seed: Number(laterSeed) };
+  const [, to, hops, moreQueue] = /^more (\d{1,15}) (\d{1,15}) (.+)$/su.exec(text) ?? [];
+  if (moreQueue !== undefined) return { type: 'more', queue: moreQueue, to: Number(to), hops: Number(hops) };
+  const [, key] = /^left (\d{1,15})$/.exec(text) ?? [];
+  if (key !== undefined) return { type: 'left', key: Number(key) };
   const [, ids] = /^changed (\d{1,16}(?: \d{1,16})*)$/.exec(text) ?? [];
   if (ids !== undefined) return { type: 'changed', ids: ids.split(' ').map(Number) };
-  const [, worker] = /^probe (\S+)$/.exec(text) ?? [];
-  return worker === undefined ? undefined : { type: 'probe', worker };
+  const [, joined] = /^joined (\d{1,15}(?: \d{1,15})*)$/.exec(text) ?? [];
+  const [first, ...queues] = joined?.split(' ').map(Number) ?? [];
+  return first === undefined ? undefined : { type: 'joined', key: first, queues };
 }
 
 /** A notice that a queue has jobs; a random seed, so that other workers look each time. */

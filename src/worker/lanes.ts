@@ -9,7 +9,7 @@ const shortestPollMs = 5;
 const toldPollMs = 40;
 /** A look that takes Postgres longer, and finds too little, is costly: such looks get a tenth of the time. */
 const costlyMs = 5;
-/** The longest pause that the cost of a look leads to, where `pollIntervalMs` is less. */
+/** The longest pause that the cost of looks leads to. */
 const longestCostMs = 2_000;
 
 export interface Lanes {
@@ -35,8 +35,8 @@ export interface Lanes {
 export interface Purpose {
   /** It is to tell when the next job falls due. Not one for jobs that were told of: that takes longer. */
   readonly due: boolean;
-  /** This worker was told that a job falls due later. */
-  readonly told: boolean;
+  /** This worker looks for the job that falls due next, whoever else may: it was told of it, or looked for the last one. */
+  readonly keeps: boolean;
 }
 
 interface QueueLook {
@@ -76,7 +76,7 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       woken: { work: false, later: false },
       resting: false,
       lastMs: 0,
-      pause: createPause(shortestPollMs, pollIntervalMs),
+      pause: createPause(shortestPollMs, pollIntervalMs, pollIntervalMs),
     });
   }
 
@@ -106,12 +106,13 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
     },
     looking(queue) {
       const lane = lanes.get(queue);
-      if (!lane) return { due: true, told: false };
+      if (!lane) return { due: true, keeps: false };
       const { work, later } = lane.woken;
       lane.woken = { work: false, later: false };
       lane.told = work;
-      if (lane.promisedAt <= performance.now()) lane.promisedAt = Number.POSITIVE_INFINITY;
-      return { due: later || !work, told: later };
+      const promised = lane.promisedAt <= performance.now();
+      if (promised) lane.promisedAt = Number.POSITIVE_INFINITY;
+      return { due: later || promised || !work, keeps: later || promised };
     },
     looked(queue, { some, full, whole, tookMs }) {
       const lane = lanes.get(queue);
@@ -126,7 +127,7 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       // seconds, which a lock has taken, and not for a single one, which may have waited for its turn on the machine.
       const bothMs = Math.min(tookMs, lane.lastMs);
       lane.lastMs = lane.resting ? tookMs : 0;
-      const costMs = Math.min(9 * bothMs, Math.max(longestCostMs, pollIntervalMs));
+      const costMs = Math.min(9 * bothMs, longestCostMs);
       lane.notBefore = lane.resting && bothMs > costlyMs ? now + costMs : 0;
     },
   };

@@ -8,8 +8,10 @@ import { clientOf, isPGlite, type PGlite } from '../database/client.js';
 import { type Session, sessionOpener } from '../database/session.js';
 import { channelOf, tableKey } from '../database/table-name.js';
 import { listen, notify } from '../sql/notify.js';
-import { isLockHeld, type SessionsLook } from '../sql/sessions.js';
-import { createCrew, queueBits } from './crew.js';
+import { isLockHeld, type SessionsLook, tellQueues, untellQueues } from '../sql/sessions.js';
+import { laterNotice, type Notice, noticeText } from '../words/notice.js';
+import { createCrew, toldQueues } from './crew.js';
+import { atMost } from './deadline.js';
 import { watchDeaths } from './deaths.js';
 import type { Events } from './events.js';
 import type { Settings } from './options.js';
@@ -18,10 +20,19 @@ import { answered, createSessionKeeper, lockOf } from './session.js';
 import type { Statements } from './statements.js';
 import { createWakeUps, type Ear, lookers } from './wake-ups.js';
 
+/** The last notifications may take so long, and are about so many queues. */
+const farewellMs = 200;
+const mostFarewells = 50;
+
 export interface Listening {
   /** Runs until stopped, or until it is plain that there is no such connection. */
   run(): Promise<void>;
-  stop(): void;
+  /** The worker stops: others are not to count on it from now on. */
+  leave(): void;
+  /** Has others look for what it leaves behind, and ends. */
+  stop(): Promise<void>;
+  /** A job was rescued, which runs again a little later. */
+  rescued(queue: string): void;
   /** Whether others may take this worker for dead. */
   lacking(): boolean;
   /** A look took all it had room for, after a pause: has another worker look whether there is more. */
@@ -35,6 +46,7 @@ interface ListeningOptions {
   readonly worker: string;
   readonly statements: Statements;
   readonly events: Events;
+  hasRoom(queue: string): boolean;
   /** There may be jobs in this queue, or in any; or `later`, which a look tells. */
   look(queue: string | undefined, what: 'work' | 'later'): void;
   /** Rows were changed. */
@@ -51,23 +63,32 @@ export function createListening(options: ListeningOptions): Listening {
   const channel = channelOf(settings.jobs);
   const lock = lockOf(tableKey(settings.jobs), worker);
   const crew = createCrew(lock.key);
+  const queues = [...settings.slots.keys()];
+  const told = toldQueues(queues, settings.servesAllKinds);
+  const { hasRoom, look, changed } = options;
   const wakeUps = createWakeUps({
-    worker,
+    key: lock.key,
+    queues: () => (left ? [] : told),
     slots: settings.slots,
     crew,
-    look: options.look,
-    changed: options.changed,
+    hasRoom,
+    look,
+    changed,
   });
   const opener = sessionOpener(directDb ?? settings.db);
   const client = clientOf(settings.db);
   const pglite = isPGlite(client) ? client : undefined;
   let endPGlite = async (): Promise<void> => {};
-  let told = false;
+  let current: Session | undefined;
+  let left = false;
+  let hasComplained = false;
 
   function tellNotListening(why: string): void {
-    if (!told) events.emit('problem', notListening(why));
-    told = true;
+    if (!hasComplained) events.emit('problem', notListening(why));
+    hasComplained = true;
   }
+
+  const textsOf = (notices: readonly Notice[]) => ({ channel, texts: notices.map(noticeText) });
 
   async function begin(ear: Ear): Promise<void> {
     if (await wakeUps.begin(ear)) events.emit('listening', { channel });
@@ -80,7 +101,7 @@ export function createListening(options: ListeningOptions): Listening {
     // Not waited for: a standby refuses it, until it is one no more; and the next look asks again.
     begin({
       listen: () => answered(listen(session, channel)),
-      tell: (text) => notify(session, { channel, texts: [text] }),
+      tell: (notices) => notify(session, textsOf(notices)),
     }).catch(() => {});
   }
 
@@ -89,13 +110,12 @@ export function createListening(options: ListeningOptions): Listening {
       async listen() {
         endPGlite = await client.listen(channel, wakeUps.hear);
       },
-      tell: (text) => statements.send((db) => notify(db, { channel, texts: [text] })),
+      tell: (notices) => statements.send((db) => notify(db, textsOf(notices))),
     });
   }
 
   const keeper = createSessionKeeper({
     lock,
-    queues: queueBits(settings.slots.keys()),
     open: opener,
     direct() {
       if (!directDb) statements.useNames(); // else nothing is known of the connections of `db`
@@ -106,7 +126,13 @@ export function createListening(options: ListeningOptions): Listening {
       events.emit('problem', differentDatabase());
       return false;
     },
+    failed(error, retryInMs) {
+      // Of `db` the worker's own statements tell.
+      if (directDb) events.emit('error', { error, during: 'listen', retryInMs });
+    },
     async use(session, life) {
+      current = session;
+      if (!left) await answered(tellQueues(session, lock.group, told));
       session.onNotification((on, text) => {
         if (on === channel) wakeUps.hear(text);
       });
@@ -121,6 +147,7 @@ export function createListening(options: ListeningOptions): Listening {
           looked: (look) => looked(session, look),
         });
       } finally {
+        current = undefined;
         wakeUps.end();
       }
     },
@@ -136,9 +163,20 @@ export function createListening(options: ListeningOptions): Listening {
       } else if (opener) await keeper.run();
       else tellNotListening('Its driver has no connection to listen on');
     },
-    stop() {
+    leave() {
+      left = true;
+      if (current) untellQueues(current, lock.group, told).catch(() => {});
+      void wakeUps.tell([{ type: 'left', key: lock.key }]);
+    },
+    async stop() {
+      // What it gave back, and what falls due for which it would have looked.
+      await atMost(farewellMs, wakeUps.tell(queues.slice(0, mostFarewells).map(laterNotice)));
       keeper.stop();
       endPGlite().catch(() => {});
+    },
+    rescued(queue) {
+      if (settings.slots.has(queue)) look(queue, 'later');
+      else void wakeUps.tell([laterNotice(queue)]);
     },
     lacking: keeper.lacking,
     passOn: wakeUps.passOn,

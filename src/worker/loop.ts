@@ -100,7 +100,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     const { jobs } = taken;
     lookedInto(want, levels, taken);
     for (const [queue, atUs] of taken.dueUs) {
-      if (purposes.get(queue)?.told || options.isMeant(queue, atUs)) {
+      if (purposes.get(queue)?.keeps || options.isMeant(queue, atUs)) {
         lanes.dueIn(queue, (atUs - taken.nowUs) / 1_000);
       }
     }

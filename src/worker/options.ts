@@ -60,6 +60,8 @@ export interface Settings {
   readonly table: TableName;
   readonly slots: ReadonlyMap<string, number>;
   readonly kinds: ReadonlyMap<string, ServedKind>;
+  /** Whether those are all kinds on its queues. */
+  readonly servesAllKinds: boolean;
   readonly pollIntervalMs: number;
   readonly heartbeatMs: number;
   /** The shortest `rescueAfterMs` of the kinds served. */

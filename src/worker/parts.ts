@@ -96,10 +96,14 @@ export function createParts(settings: Settings, name: string, events: Events): P
     worker: name,
     statements,
     events,
+    hasRoom: (queue) => slots.room().has(queue),
     look: claiming.look,
     changed: upkeep.changed,
     lost: upkeep.hurry,
     rescuing: () => !stopped,
+  });
+  events.on('rescued', ({ queue, state }) => {
+    if (state === 'available') listening.rescued(queue);
   });
   const schemaCheck = createSchemaCheck(statements, settings.jobs, events);
 

@@ -9,8 +9,9 @@ export interface Pause {
   atMost(ms: number): void;
 }
 
-export function createPause(shortestMs: number, longestMs: number): Pause {
-  let ms = shortestMs;
+/** The very first pause is the shortest, unless another is given. */
+export function createPause(shortestMs: number, longestMs: number, firstMs = shortestMs): Pause {
+  let ms = firstMs;
   return {
     next() {
       const now = ms;

@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import type { Session } from '../database/session.js';
 import { withTimeLimit } from '../database/time-limit.js';
-import { backendPid, type SessionLock, takeSessionLock } from '../sql/sessions.js';
+import { backendPid, type SessionLock, takeSessionLock, useOwnDefaults } from '../sql/sessions.js';
 import { type Alarm, createAlarm } from './alarm.js';
 import { createRetryPause } from './pause.js';
 
@@ -19,8 +19,6 @@ const lackingMs = 60_000;
 
 interface SessionKeeperOptions {
   readonly lock: SessionLock;
-  /** The bits of the queues that the worker serves. */
-  readonly queues: number;
   /** Undefined on a driver that has no sessions: then nothing is done. */
   readonly open: (() => Promise<Session>) | undefined;
   /** The connections are straight to Postgres, without a pooler between. */
@@ -31,6 +29,8 @@ interface SessionKeeperOptions {
   isSameDatabase(): Promise<boolean>;
   /** What is done with a session while it lasts; `over` becomes true, and the alarm rings, when it is gone. */
   use(session: Session, life: { over(): boolean; readonly alarm: Alarm }): Promise<void>;
+  /** There is none, or it broke. */
+  failed(error: unknown, retryInMs: number): void;
   /** The session was lost, and the worker lives. */
   lost(): void;
 }
@@ -45,12 +45,12 @@ export interface SessionKeeper {
 
 export function createSessionKeeper({
   lock,
-  queues,
   open,
   direct,
   pooled,
   isSameDatabase,
   use,
+  failed,
   lost,
 }: SessionKeeperOptions): SessionKeeper {
   const alarm = createAlarm();
@@ -79,8 +79,9 @@ export function createSessionKeeper({
       }
       had = true;
       direct();
+      await answered(useOwnDefaults(session));
       // Of a connection that broke, Postgres may not have heard yet: it keeps the lock until then.
-      while (!(await answered(takeSessionLock(session, lock, queues)))) {
+      while (!(await answered(takeSessionLock(session, lock)))) {
         await alarm.sleep(500);
         if (gone || stopped) return true;
       }
@@ -103,12 +104,17 @@ export function createSessionKeeper({
     async run() {
       if (!open) return;
       for (let more = true; more && !stopped; ) {
-        try {
-          more = await keepOne(open);
-        } catch {
-          // It is a help, not a need: claims and heartbeats tell of a database that is away.
-        }
-        if (more && !stopped) await alarm.sleep(retryPause.next());
+        const fault = await keepOne(open).then(
+          (again) => {
+            more = again;
+            return undefined;
+          },
+          (error: unknown) => ({ error }),
+        );
+        if (!more || stopped) return;
+        const retryInMs = retryPause.next();
+        if (fault) failed(fault.error, retryInMs);
+        await alarm.sleep(retryInMs);
       }
     },
     lacking: () => lackingSince !== undefined && performance.now() - lackingSince < lackingMs,

@@ -7,7 +7,7 @@ import type { Parts } from './parts.js';
 
 /** How long handlers may take to react to the abort at the end of the grace, and the last writes to go through. */
 const reactMs = 500;
-const writeMs = 1_300;
+const writeMs = 1_200;
 
 /**
  * Stops the parts in their order. Heartbeats go on to the end, so that nobody rescues what is still at work.
@@ -21,6 +21,7 @@ export async function stopParts(
 ): Promise<void> {
   events.emit('stopping', { running: running.size });
   loop.stop();
+  listening.leave();
   schemaCheck.stop();
   upkeep.stopRescuing();
   finisher.hurry();
@@ -36,7 +37,7 @@ export async function stopParts(
   );
   const unwritten = finisher.close();
   upkeep.stop();
-  listening.stop(); // not before: its end is what others take for a death
+  await listening.stop(); // not before: its end is what others take for a death
   events.emit('stopped', { unwritten });
 }
 

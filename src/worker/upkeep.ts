@@ -60,8 +60,10 @@ export function createUpkeep(
   const batchSize = createBatchSize(largestHeartbeat);
   /** Jobs that the last look found dead. */
   let suspects: readonly ClaimedId[] = [];
-  /** Claims whose row somebody held at their last heartbeat, or has changed. */
+  /** Claims whose row somebody held at their last heartbeat. */
   let busy: readonly ClaimedJob[] = [];
+  /** Claims whose row somebody has changed. */
+  const changed = new Set<ClaimedJob>();
   /** Ids that were changed and are not here, each with the time until which it is remembered. */
   const changedElsewhere = new Map<number, number>();
   let rescuing = true;
@@ -159,6 +161,9 @@ export function createUpkeep(
       if (stopped || performance.now() >= until) return;
       lookForChanged();
       // A failure is told by the next round, if it lasts.
+      const these = [...changed];
+      changed.clear();
+      if (these.length > 0) busy = [...busy, ...(await beat(these).catch(() => these))];
       if (held.lacking()) busy = await beat(held.claims()).catch(() => busy);
       else if (busy.length > 0) busy = await beat(busy).catch(() => []);
     }
@@ -167,14 +172,13 @@ export function createUpkeep(
   /** Claims whose answer has come since are renewed, or found to be lost. */
   function lookForChanged(): void {
     if (changedElsewhere.size === 0) return;
-    const theirs = held.claims().filter(({ id }) => changedElsewhere.has(id));
-    busy = [...busy, ...theirs];
+    for (const claim of held.claims()) if (changedElsewhere.delete(claim.id)) changed.add(claim);
     const now = performance.now();
-    for (const { id } of theirs) changedElsewhere.delete(id);
     for (const [id, until] of changedElsewhere) if (until < now) changedElsewhere.delete(id);
   }
 
   function againMs(): number {
+    if (changed.size > 0) return 0;
     if (busy.length > 0 || changedElsewhere.size > 0) return busyAgainMs;
     return held.lacking() ? lackingAgainMs : Number.POSITIVE_INFINITY;
   }
@@ -189,8 +193,10 @@ export function createUpkeep(
       }
     },
     changed(ids) {
+      const asked = new Set(ids);
+      for (const claim of held.claims()) if (asked.delete(claim.id)) changed.add(claim);
       const until = performance.now() + rememberedMs;
-      for (const id of ids) changedElsewhere.set(id, until);
+      for (const id of asked) changedElsewhere.set(id, until);
       alarm.wake();
     },
     hurry() {

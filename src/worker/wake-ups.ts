@@ -5,7 +5,7 @@
  * All of it is a hint: whatever was not heard is found by looking, within `pollIntervalMs`, and by the heartbeats.
  */
 import { withTimeLimit } from '../database/time-limit.js';
-import { type Notice, noticeOf, noticeText, workNotice } from '../words/notice.js';
+import { type LaterNotice, type Notice, noticeOf, type WorkNotice } from '../words/notice.js';
 import type { Crew } from './crew.js';
 
 /** How long the probe may take. */
@@ -16,14 +16,14 @@ export const lookers = 2;
 
 /** How many look for so many jobs, as if all had as many slots. One more than it takes: some are busy, one may have ended. */
 function workersFor(jobs: number, slots: number): number {
-  return jobs === 0 ? 1 : Math.ceil(jobs / slots) + 1;
+  return Math.ceil(jobs / slots) + 1;
 }
 
 /** What a worker hears with, and tells others. */
 export interface Ear {
   /** Hears of the channel from now on. */
   listen(): Promise<void>;
-  tell(text: string): Promise<void>;
+  tell(notices: readonly Notice[]): Promise<void>;
 }
 
 export interface WakeUps {
@@ -34,33 +34,65 @@ export interface WakeUps {
   end(): void;
   /** A look took all it had room for, after a pause: has another worker look whether there is more. */
   passOn(queue: string): void;
+  /** Tells others, where that is possible: they find it by looking else, a little later. */
+  tell(notices: readonly Notice[]): Promise<void>;
 }
 
 interface WakeUpsOptions {
-  readonly worker: string;
+  /** That of its session. */
+  readonly key: number;
+  /** What it tells of the queues it serves. */
+  queues(): readonly number[];
   /** By queue, how many of its jobs run at once. */
   readonly slots: ReadonlyMap<string, number>;
   readonly crew: Crew;
+  hasRoom(queue: string): boolean;
   /** There may be jobs in this queue, or in any; or `later`, which a look tells. */
   look(queue: string | undefined, what: 'work' | 'later'): void;
   /** Rows were changed. */
   changed(ids: readonly number[]): void;
 }
 
-export function createWakeUps({ worker, slots, crew, look, changed }: WakeUpsOptions): WakeUps {
+export function createWakeUps(options: WakeUpsOptions): WakeUps {
+  const { key, queues, slots, crew, hasRoom, look, changed } = options;
   let ear: Ear | undefined;
   let probed = (): void => {};
 
   function hearOf(notice: Notice): void {
-    if (notice.type === 'changed') changed(notice.ids);
-    else if (notice.type === 'probe') {
-      if (notice.worker === worker) probed();
-    } else {
-      const own = slots.get(notice.queue);
-      if (own === undefined) return;
-      const workers = notice.type === 'later' ? lookers : workersFor(notice.jobs, own);
-      if (crew.isMeant(notice.queue, workers, notice.seed)) look(notice.queue, notice.type);
+    switch (notice.type) {
+      case 'work':
+      case 'later':
+        return hearOfJobs(notice);
+      case 'more':
+        if (notice.to !== key) return;
+        // Around the ring until one has room: where all are busy, it ends where it began.
+        if (hasRoom(notice.queue)) look(notice.queue, 'work');
+        else passTo(notice.queue, notice.hops - 1);
+        return;
+      case 'left':
+        return crew.left(notice.key);
+      case 'changed':
+        return changed(notice.ids);
+      case 'joined':
+        crew.joined(notice.key, new Set(notice.queues));
+        if (notice.key === key) probed();
     }
+  }
+
+  function hearOfJobs(notice: WorkNotice | LaterNotice): void {
+    const own = slots.get(notice.queue);
+    if (own === undefined) return;
+    const workers = notice.type === 'later' ? lookers : workersFor(notice.jobs, own);
+    if (crew.isMeant(notice.queue, workers, notice.seed)) look(notice.queue, notice.type);
+  }
+
+  function passTo(queue: string, hops: number): void {
+    const to = crew.after(queue);
+    if (to !== undefined && hops >= 0) void tell([{ type: 'more', queue, to, hops }]);
+  }
+
+  async function tell(notices: readonly Notice[]): Promise<void> {
+    await ear?.tell(notices).catch(() => {});
   }
 
   return {
@@ -75,7 +107,7 @@ export function createWakeUps({ worker, slots, crew, look, changed }: WakeUpsOpt
       await with_.listen();
       ear = with_;
       look(undefined, 'later'); // from here on all is heard, and what was committed before is there to be found
-      await with_.tell(noticeText({ type: 'probe', worker }));
+      await with_.tell([{ type: 'joined', key, queues: queues() }]);
       return withTimeLimit(heardItself, probeMs).then(
         () => true,
         () => false,
@@ -84,9 +116,7 @@ export function createWakeUps({ worker, slots, crew, look, changed }: WakeUpsOpt
     end() {
       ear = undefined;
     },
-    passOn(queue) {
-      if (!ear || crew.isAlone(queue)) return;
-      ear.tell(noticeText(workNotice(queue, 0))).catch(() => {}); // others look by themselves, a little later
-    },
+    passOn: (queue) => passTo(queue, crew.others(queue) - 1),
+    tell,
   };
 }

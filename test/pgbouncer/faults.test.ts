@@ -7,7 +7,7 @@ import { createQueue, defineJobs, job } from '../../src/index.js';
 import { until } from '../support/until.js';
 import { createGate } from '../worker/gate.js';
 import { type Seen, type Task, useWorkers } from '../worker/stage.js';
-import { type ClientName, clients, untilNobodyLogsIn, untilOneWaits, usePooler } from './stage.js';
+import { type ClientName, clients, untilNobodyConnects, untilOneWaits, usePooler } from './stage.js';
 
 const used = usePooler({ poolSize: 3, fetchTypes: false });
 const { startTask } = useWorkers(used.direct);
@@ -95,9 +95,6 @@ describe.each(clients)('on %s', (client) => {
   it('KILL breaks every connection, and the worker comes back with RESUME', async () => {
     const { seen, open } = await fiveAtWork(client);
     const name = new URL(used.direct.url).pathname.slice(1);
-    // Its last connection to be made: the session, which it gives up at once.
-    await until(() => seen.problem.length, { what: 'the worker to find the pooler' });
-    await untilNobodyLogsIn(used.pooler);
 
     await used.pooler.command(`KILL ${name}`);
     open();
@@ -114,7 +111,7 @@ function note({ n }: Task): void {
   ran.push(n);
 }
 
-/** Ten jobs, of which five run until they are let go on. */
+/** Ten jobs, of which five run until they are let go on; every connection that this takes is made by then. */
 async function fiveAtWork(client: ClientName): Promise<{ seen: Seen; open: () => void }> {
   const gate = createGate();
   const { seen } = await startTask(
@@ -126,6 +123,8 @@ async function fiveAtWork(client: ClientName): Promise<{ seen: Seen; open: () =>
   );
   await add(10);
   await until(() => ran.length === 5, { what: 'five jobs at work' });
+  await until(() => seen.problem.length, { what: 'the worker to give up its session, behind a pooler' });
+  await untilNobodyConnects(used.pooler);
   return { seen, open: gate.open };
 }
 

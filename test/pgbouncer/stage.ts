@@ -89,11 +89,18 @@ export async function untilOneWaits(pooler: PgBouncer): Promise<void> {
   await until(waits, { what: 'a statement to wait for the pooler' });
 }
 
-/** Until no client is in the middle of its login: PgBouncer crashes when a KILL meets one (pgbouncer/pgbouncer#1401). */
-export async function untilNobodyLogsIn(pooler: PgBouncer): Promise<void> {
-  const logins = async () =>
-    (await pooler.command('SHOW LISTS')).find(({ list }) => list === 'login_clients')?.['items'];
-  await until(async () => Number(await logins()) === 0, { what: 'every login to end' });
+/**
+ * Until nobody is in the middle of a login. PgBouncer crashes when a KILL meets a client there (pgbouncer/pgbouncer#1401),
+ * and a PAUSE that meets one of its own connections to the server has it refuse statements for `server_login_retry`.
+ */
+export async function untilNobodyConnects(pooler: PgBouncer): Promise<void> {
+  const clients = async () =>
+    (await pooler.command('SHOW LISTS')).find(({ list }) => list === 'login_clients');
+  const servers = async () =>
+    (await pooler.command('SHOW POOLS')).filter(({ sv_login }) => Number(sv_login) > 0);
+  await until(async () => Number((await clients())?.['items']) === 0 && (await servers()).length === 0, {
+    what: 'every login to end',
+  });
 }
 
 /** Closes every connection to the server, so that those to come begin afresh. */

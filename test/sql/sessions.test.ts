@@ -5,7 +5,13 @@ import postgres from 'postgres';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Session, sessionOpener } from '../../src/database/session.js';
 import { rescueEnded } from '../../src/sql/rescue.js';
-import { claimsOfWorkers, lookAtSessions, takeSessionLock } from '../../src/sql/sessions.js';
+import {
+  claimsOfWorkers,
+  lookAtSessions,
+  takeSessionLock,
+  tellQueues,
+  untellQueues,
+} from '../../src/sql/sessions.js';
 import { useDatabase } from '../support/database.js';
 import { fill, given, row, table, verbatim, whileHeld } from '../support/jobs.js';
 import { until } from '../support/until.js';
@@ -33,31 +39,32 @@ async function openSession(): Promise<Session> {
 describe('a session', () => {
   it('holds its lock until it ends, and another of the same key gets none meanwhile', async () => {
     const [first, second] = [await openSession(), await openSession()];
-    expect(await takeSessionLock(first, lock, 1)).toBe(true);
-    expect(await takeSessionLock(second, lock, 1)).toBe(false);
+    expect(await takeSessionLock(first, lock)).toBe(true);
+    expect(await takeSessionLock(second, lock)).toBe(false);
     first.end();
     await first.lost;
-    await until(() => takeSessionLock(second, lock, 1), { what: 'the lock' });
+    await until(() => takeSessionLock(second, lock), { what: 'the lock' });
   });
 
   it('is lost when its backend is killed, and is not made again by a query', async () => {
     const session = await openSession();
-    await takeSessionLock(session, lock, 1);
+    await takeSessionLock(session, lock);
     await database.sql`select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and objsubid = 2 and objid = ${lock.key}`;
     await session.lost;
-    await expect(takeSessionLock(session, lock, 1)).rejects.toThrow();
+    await expect(takeSessionLock(session, lock)).rejects.toThrow();
   });
 
   it('is seen by others of its group and database only, under its whole key', async () => {
     const [session, other] = [await openSession(), await openSession()];
-    await takeSessionLock(session, lock, 1);
-    await takeSessionLock(other, { group: lock.group - 1, key: 5 }, 1);
+    await takeSessionLock(session, lock);
+    await tellQueues(session, lock.group, [7, 0xffff_fff0]);
+    await takeSessionLock(other, { group: lock.group - 1, key: 5 });
     // An app's own lock of one number is none of ours, though its halves are.
     const own = await database.sql.reserve();
     await own`select pg_advisory_lock((${String(lock.group)}::bigint << 32) | 7)`;
     expect(await lookAtSessions(other, table, lock.group, channel)).toEqual({
       atS: expect.any(Number),
-      held: new Map([[lock.key, 1]]),
+      held: new Map([[lock.key, new Set([7, 0xffff_fff0])]]),
       listening: false,
       running: false,
     });
@@ -66,13 +73,14 @@ describe('a session', () => {
     await own`select pg_advisory_unlock_all()`;
     own.release();
 
+    await untellQueues(session, lock.group, [7]);
     const elsewhere = postgres(database.url.replace(/[^/]+$/, 'postgres'), { max: 1 });
     const open = sessionOpener(drizzle({ client: elsewhere }));
     const foreign = await open?.();
     if (foreign) sessions.push(foreign);
-    await takeSessionLock(foreign ?? other, { group: lock.group, key: 9 }, 1);
+    await takeSessionLock(foreign ?? other, { group: lock.group, key: 9 });
     expect((await lookAtSessions(session, table, lock.group, channel)).held).toEqual(
-      new Map([[lock.key, 1]]),
+      new Map([[lock.key, new Set([0xffff_fff0])]]),
     );
     await elsewhere.end();
   });
@@ -121,7 +129,7 @@ describe('the jobs of a worker whose session is gone', () => {
     await running(1, 5);
     const since = await newest();
     const session = await openSession();
-    await takeSessionLock(session, lock, 1);
+    await takeSessionLock(session, lock);
     expect(await rescueIts(since)).toEqual([]);
     session.end();
     await session.lost;

@@ -16,8 +16,14 @@ const notices = fc.oneof(
     queue: fc.constantFrom('mail', 'a b', '1 2 3'),
     seed: fc.nat(),
   }),
+  fc.record({ type: fc.constant('more' as const), to: fc.nat(), hops: fc.nat(), queue: fc.constant('a b') }),
+  fc.record({ type: fc.constant('left' as const), key: fc.nat() }),
   fc.record({ type: fc.constant('changed' as const), ids: fc.array(id, { minLength: 1 }) }),
-  fc.record({ type: fc.constant('probe' as const), worker: fc.stringMatching(/^[a-z0-9./-]+$/) }),
+  fc.record({
+    type: fc.constant('joined' as const),
+    key: fc.nat(),
+    queues: fc.array(fc.nat(), { maxLength: 16 }),
+  }),
 );
 
 it('every notice is read as it was written', () => {
@@ -37,12 +43,15 @@ it.each([
   'work 1e3 2 mail',
   'work 99999999999999999999 2 mail',
   'later 1',
+  'more 1 mail',
+  'left',
+  'left x',
   'later x mail',
   'changed',
   'changed 1,2',
   'changed 1 x',
-  'probe',
-  'probe a b',
+  'joined',
+  'joined a b',
   'cancelled 7',
   'WORK 1 2 mail',
 ])('passed over: %j', (text) => {

@@ -1,10 +1,12 @@
 /** Which workers a wake-up sends to look: as many as it takes, and all agree on which. */
 import { expect, it } from 'vitest';
-import { createCrew, queueBits } from '../../src/worker/crew.js';
+import { createCrew, toldQueues } from '../../src/worker/crew.js';
 
 /** Crews of workers that all see each other, each with the queues it serves. */
 function crewOf(workers: readonly (readonly string[])[]) {
-  const members = new Map(workers.map((queues, n) => [n * 7 + 3, queueBits(queues)]));
+  const members = new Map(
+    workers.map((queues, n) => [n * 7 + 3, new Set(toldQueues(queues, true))] as const),
+  );
   return [...members.keys()].map((key) => {
     const crew = createCrew(key);
     crew.saw(members);
@@ -37,19 +39,66 @@ it('only those that serve the queue are counted', () => {
   }
 });
 
-it('a worker that has not seen itself is always meant, and alone until it sees another', () => {
+const serving = (...queues: string[]) => new Set(toldQueues(queues, true));
+
+it('a worker that has not seen itself is always meant', () => {
   const crew = createCrew(1);
   expect(crew.isMeant('mail', 1, 5)).toBe(true);
-  expect(crew.isAlone('mail')).toBe(true);
-  crew.saw(new Map([[2, queueBits(['mail'])]]));
+  crew.saw(new Map([[2, serving('mail')]]));
   expect(crew.isMeant('mail', 1, 5)).toBe(true);
-  expect(crew.isAlone('mail')).toBe(false);
-  crew.saw(new Map([[1, queueBits(['mail'])]]));
-  expect(crew.isAlone('mail')).toBe(true);
 });
 
-it('the bits of queues fit an unsigned number of 32 bits', () => {
-  const all = queueBits(Array.from({ length: 1_000 }, (_, n) => `queue${n}`));
-  expect(all).toBe(0xffff_ffff);
-  expect(queueBits([])).toBe(0);
+it('one that does not tell its queues looks always, and is counted by nobody', () => {
+  expect(toldQueues(['mail'], false)).toEqual([]);
+  expect(
+    toldQueues(
+      Array.from({ length: 17 }, (_, n) => `queue ${n}`),
+      true,
+    ),
+  ).toEqual([]);
+  const members = new Map([
+    [1, serving()],
+    [2, serving('mail')],
+    [3, serving('mail')],
+  ]);
+  const crews = [1, 2, 3].map((key) => {
+    const crew = createCrew(key);
+    crew.saw(members);
+    return crew;
+  });
+  for (const seed of [0, 1, 2, 3]) {
+    const [partial, ...others] = crews.map((crew) => crew.isMeant('mail', 1, seed));
+    expect(partial).toBe(true);
+    expect(others.toSorted()).toEqual([false, true]);
+  }
+});
+
+it('the next one is that of a ring, which leads once around all others', () => {
+  const crews = crewOf(Array.from({ length: 4 }, () => ['mail']));
+  const keys = [3, 10, 17, 24];
+  expect(crews.map((crew) => crew.after('mail'))).toEqual([10, 17, 24, 3]);
+  expect(crews.map((crew) => crew.others('mail'))).toEqual([3, 3, 3, 3]);
+  expect(crews.map((crew) => crew.after('other'))).toEqual(keys.map(() => undefined));
+});
+
+it('one that left is not counted', () => {
+  const crew = createCrew(1);
+  crew.saw(
+    new Map([
+      [1, serving('mail')],
+      [2, serving('mail')],
+    ]),
+  );
+  crew.left(2);
+  expect(crew.after('mail')).toBeUndefined();
+  for (const seed of [0, 1]) expect(crew.isMeant('mail', 1, seed)).toBe(true);
+});
+
+it('one that joined is counted at once, without a look', () => {
+  const crew = createCrew(1);
+  crew.saw(new Map([[1, serving('mail')]]));
+  crew.joined(2, serving('mail'));
+  expect(crew.after('mail')).toBe(2);
+  crew.joined(2, serving('video'));
+  expect(crew.after('mail')).toBeUndefined();
 });
