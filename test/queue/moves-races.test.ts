@@ -75,7 +75,7 @@ it('no move waits for a row that somebody holds, and the rows beside it are move
 it('no claim brings another payload than its row has', async () => {
   const { sql, db } = database;
   const results = new Map<string, number>();
-  for (let n = 0; n < 200; n++) {
+  for (let n = 0; n < 100; n++) {
     const id = await given(sql).available({ payload: 'old' });
     const request = { want: new Map([['default', 10]]), kinds: ['greet'], lockedBy: `worker/${n}` };
     const both = [() => queue.update(db, 'greet', id, 'new'), () => claim(db, table, request)] as const;
@@ -95,7 +95,7 @@ it('no claim brings another payload than its row has', async () => {
 
 it('a cancel that counts is never undone by a claim, and one that does not says so', async () => {
   const { sql, db } = database;
-  for (let n = 0; n < 200; n++) {
+  for (let n = 0; n < 100; n++) {
     const id = await given(sql).available();
     const request = { want: new Map([['default', 10]]), kinds: ['greet'], lockedBy: `worker/${n}` };
     const [claimed, cancelled] = await Promise.all([claim(db, table, request), queue.cancel(db, id)]);
