@@ -11,6 +11,7 @@ import { remove } from '../sql/remove.js';
 import { reschedule } from '../sql/reschedule.js';
 import { update } from '../sql/update.js';
 import { checkFilter, checkId, checkIds, checkReplayOptions, checkTime } from './check-moves.js';
+import type { Moves } from './moves.js';
 import { replaySkipping } from './replay-skipping.js';
 import { rolledBack } from './rolled-back.js';
 
@@ -90,7 +91,7 @@ export function createMoves({ registry, jobs, maxPayloadBytes, assertUsable }: M
     remove(tx: Executor, ids: unknown) {
       return oneOrMany(tx, ids, (db, some) => remove(db, table, channel, some));
     },
-  };
+  } satisfies { readonly [Name in keyof Moves<AnyRegistry, Executor>]: unknown };
 }
 
 function only(id: number, [answer]: readonly MovedRow[]): MovedRow {

@@ -28,19 +28,24 @@ beforeEach(async () => {
 async function moveAll(): Promise<unknown[]> {
   const queue = createQueue(registry, { tables: roles.tables });
   const db = roles.as('reader');
-  const waiting = () => given(roles.sql).available();
-  const made = [
-    queue.cancel(db, await waiting()),
-    queue.cancel(db, await given(roles.sql).running()),
-    queue.replay(db, await given(roles.sql).discarded({ dedupeKey: `key ${Math.random()}` })),
-    queue.reschedule(db, await waiting(), { delayMs: 1_000 }),
-    queue.update(db, 'greet', await waiting(), { tenant: 'b' }),
-    queue.remove(db, await waiting()),
+  const { available, running, discarded } = given(roles.sql);
+  await roles.sql`delete from jobs`;
+  const moves = [
+    async () => queue.cancel(db, await available()),
+    async () => queue.cancel(db, await running()),
+    async () => queue.replay(db, await discarded({ dedupeKey: 'one' })),
+    async () => queue.reschedule(db, await available(), { delayMs: 1_000 }),
+    async () => queue.update(db, 'greet', await available(), { tenant: 'b' }),
+    async () => queue.remove(db, await available()),
+    async () => {
+      const id = await discarded();
+      const found = await queue.replay(db, { errorMatches: 'luck', kind: 'greet' });
+      return found.find((answer) => answer.id === id);
+    },
   ];
-  await given(roles.sql).discarded();
-  const found = queue.replay(db, { errorMatches: 'luck', kind: 'greet', limit: 1 }).then(([first]) => first);
-  const settled = await Promise.allSettled([...made, found]);
-  return settled.map((each) => (each.status === 'fulfilled' ? each.value?.result : sqlState(each.reason)));
+  const results: unknown[] = [];
+  for (const move of moves) results.push(await move().then((answer) => answer?.result, sqlState));
+  return results;
 }
 
 it('are enough together', async () => {
