@@ -4,9 +4,18 @@ export type { QueueRole } from './check/needs.js';
 export type { SchemaProblem, SchemaProblemCode } from './check/problem.js';
 export type { Database, Executor, Transaction } from './database/executor.js';
 export type { QueueTables } from './database/tables.js';
+export type { EnqueueArgs } from './queue/enqueue-args.js';
 export type { EnqueueOptions } from './queue/enqueue-options.js';
 export type { AnyRow, RowOfKind } from './queue/is-kind.js';
-export type { EmptyItem, EnqueueArgs, Enqueued, EnqueueItem, Queue, QueueOptions } from './queue/queue.js';
+export type {
+  MoveAnswer,
+  Moves,
+  ReplayAnswer,
+  ReplayFilter,
+  ReplayOptions,
+  RescheduleTime,
+} from './queue/moves.js';
+export type { EmptyItem, Enqueued, EnqueueItem, Queue, QueueOptions } from './queue/queue.js';
 export { createQueue } from './queue/queue.js';
 export type { Ended, Handler, Handlers, JobContext, Settled } from './registry/handlers.js';
 export type { JobOptions, JobType } from './registry/job.js';
@@ -16,4 +25,4 @@ export type { AnyRegistry, JobTypes, PayloadOf, Registry, ResultOf } from './reg
 export { defineJobs } from './registry/registry.js';
 export { QueueError, type QueueErrorCode } from './words/errors.js';
 export type { JobError } from './words/row-types.js';
-export type { State } from './words/states.js';
+export type { FinalState, State } from './words/states.js';

@@ -3,11 +3,17 @@
  * table's own rules. Driven by the data: a new state or move without its line here does not compile, and fails.
  */
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { cancel } from '../src/sql/cancel.js';
 import { claim } from '../src/sql/claim.js';
 import { completeIn } from '../src/sql/complete.js';
 import { heartbeat } from '../src/sql/heartbeat.js';
+import type { MovedRow } from '../src/sql/persons-move.js';
 import { releaseClaims } from '../src/sql/release-claims.js';
+import { remove } from '../src/sql/remove.js';
+import { replay } from '../src/sql/replay.js';
+import { reschedule } from '../src/sql/reschedule.js';
 import { rescue } from '../src/sql/rescue.js';
+import { update } from '../src/sql/update.js';
 import type { Outcome } from '../src/words/outcome.js';
 import { type Destination, type Move, type MoveName, moves, states } from '../src/words/states.js';
 import { useDatabase } from './support/database.js';
@@ -16,6 +22,7 @@ import { given, type RunningColumns, row, table, untilServerHasRunFor, verbatim 
 
 const database = useDatabase();
 const lockedBy = 'worker/1';
+const channel = 'nobody_listens';
 const late = 3_600;
 
 /** One way to make a move, where it should lead, and what must be true of the row for that. */
@@ -76,7 +83,26 @@ const ways: Record<MoveName, readonly Way[]> = {
     },
   ],
   rescue: [rescuing('available', { attempts: 9 }), rescuing('discarded', { attempts: 10 })],
+  cancel: [byPerson('cancelled', (id) => cancel(database.db, table, channel, [id]))],
+  replay: [byPerson('available', (id) => replay(database.db, table, channel, [id]))],
+  reschedule: [
+    byPerson('available', (id) => reschedule(database.db, table, channel, [id], { delayMs: 0 })),
+    byPerson('available', (id) =>
+      reschedule(database.db, table, channel, [id], { runAt: '2999-01-01T00:00:00.000Z' }),
+    ),
+  ],
+  update: [byPerson('available', (id) => update(database.db, table, [id], 'greet', '{"n": 1}'))],
+  remove: [byPerson('gone', (id) => remove(database.db, table, channel, [id]))],
 };
+
+function byPerson(to: Destination, make: (id: number) => Promise<MovedRow[]>): Way {
+  return {
+    to,
+    make: async (id) => (await make(id)).map(({ result }) => result).join(),
+    refusal: 'refused',
+    absence: 'gone',
+  };
+}
 
 function finishing(to: Destination, outcome: Outcome, columns: RunningColumns = {}): Way {
   return {

@@ -37,6 +37,11 @@ export function isRowFault(error: unknown): boolean {
   return /^(?:21|22|23|54|P0)/.test(sqlState(error) ?? '');
 }
 
+/** Whether a unique index has the key already. */
+export function isDuplicate(error: unknown): boolean {
+  return sqlState(error) === '23505';
+}
+
 /** Whether the server closes the connection with it: a shutdown, a killed backend, a limit of the session's. */
 export function endsSession(error: unknown): boolean {
   return /^(?:57P01|57P02|57P05|25P03|25P04)$/.test(sqlState(error) ?? '');

@@ -1,10 +1,11 @@
-/** `createQueue`: the typed surface over the statements of `sql/` for those who enqueue. */
+/** `createQueue`: the typed surface over the statements of `sql/` for those who enqueue, and for a person's moves. */
 import { type AnyQueueTables, checkTables } from '../database/any-tables.js';
 import { assertExecutor, assertTransaction, type Executor, type Transaction } from '../database/executor.js';
 import { jobs, type QueueTables } from '../database/tables.js';
 import { type AnyRegistry, assertRegistry, type JobTypes, type Registry } from '../registry/registry.js';
 import { checkKeys, trueOrFalse, wholeNumber } from '../words/checks.js';
 import { invalidOption, QueueError } from '../words/errors.js';
+import type { EnqueueArgs } from './enqueue-args.js';
 import {
   type CheckedJob,
   checkEnqueueOptions,
@@ -14,20 +15,13 @@ import {
 } from './enqueue-options.js';
 import { createInserts } from './insert.js';
 import { type AnyRow, isKind, type RowOfKind } from './is-kind.js';
+import { createMoves } from './make-moves.js';
+import type { Moves } from './moves.js';
 
 /** What an enqueue answers. */
 export interface Enqueued {
   readonly id: number;
 }
-
-/** The arguments after the kind: the payload may be left out where the kind has none; a union of kinds is refused. */
-export type EnqueueArgs<R extends AnyRegistry, Kind extends keyof R['kinds']> = {
-  [K in Kind]: (payload: R['kinds'][K]['$payload']) => void;
-}[Kind] extends (payload: infer Payload) => void
-  ? undefined extends Payload
-    ? [payload?: Payload, options?: EnqueueOptions]
-    : [payload: Payload, options?: EnqueueOptions]
-  : never;
 
 /** One job of a list. */
 export interface EnqueueItem<Kind, Payload> extends EnqueueOptions {
@@ -41,8 +35,8 @@ export interface EmptyItem<Kind> extends EnqueueOptions {
   readonly payload?: undefined;
 }
 
-/** Enqueues jobs of a registry's kinds. `Tx` is what it takes as first argument. */
-export interface Queue<R extends AnyRegistry, Tx = Executor> {
+/** Enqueues jobs of a registry's kinds, and moves those that are there. `Tx` is what it takes as first argument. */
+export interface Queue<R extends AnyRegistry, Tx = Executor> extends Moves<R, Tx> {
   readonly registry: R;
   /** The tables that drizzle-kit sees, with the registry's types: for joins with the app's own. */
   readonly tables: QueueTables<R>;
@@ -124,14 +118,17 @@ export function createQueue<Kinds extends JobTypes>(
   const { requireTransaction = false, tables = { jobs }, maxPayloadBytes = 1_048_576 } = options;
   wholeNumber('maxPayloadBytes', maxPayloadBytes, 2, 100_000_000);
   trueOrFalse('requireTransaction', requireTransaction);
-  const inserts = createInserts(checkTables(tables).jobs);
+  const { jobs: table } = checkTables(tables);
+  const inserts = createInserts(table);
   const assertUsable = (tx: unknown): void =>
     requireTransaction
       ? assertTransaction(tx, 'This queue was made with `requireTransaction: true`.')
       : assertExecutor(tx);
+  const moves = createMoves({ registry, jobs: table, maxPayloadBytes, assertUsable });
 
   return Object.freeze({
     registry,
+    ...(moves as unknown as Moves<Registry<Kinds>, Executor>), // what comes back depends on what is given
     // The same objects under the registry's types: what a column's type is, no value shows.
     tables: tables as unknown as QueueTables<Registry<Kinds>>,
 

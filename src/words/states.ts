@@ -15,6 +15,16 @@ export const states = ['available', 'running', 'completed', 'discarded', 'cancel
  */
 export type State = (typeof states)[number];
 
+/** Those that a job leaves only by a person's replay. */
+export const finalStates = ['completed', 'discarded', 'cancelled'] as const satisfies readonly State[];
+/** One of {@link finalStates}. */
+export type FinalState = (typeof finalStates)[number];
+
+/** Whether a text names a state. */
+export function isState(text: string): text is State {
+  return states.some((state) => state === text);
+}
+
 /** Where a move may lead: a state, or `gone` where the row is deleted. */
 export type Destination = State | 'gone';
 
@@ -41,6 +51,16 @@ export const moves = {
   release: { from: ['running'], to: ['available', 'discarded'] },
   /** The worker gave no sign of life: again after a backoff, or discarded when attempts are used up. */
   rescue: { from: ['running'], to: ['available', 'discarded'] },
+  /** A person does not want the job any more. */
+  cancel: { from: ['available', 'running'], to: ['cancelled'] },
+  /** A person has it run again, from its first attempt. */
+  replay: { from: finalStates, to: ['available'] },
+  /** A person gives it another time, which may be now. */
+  reschedule: { from: ['available'], to: ['available'] },
+  /** A person gives it another payload. */
+  update: { from: ['available'], to: ['available'] },
+  /** A person deletes the row. */
+  remove: { from: states, to: ['gone'] },
 } as const satisfies Record<string, Move>;
 
 export type MoveName = keyof typeof moves;

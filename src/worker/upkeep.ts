@@ -22,6 +22,8 @@ import type { Statements } from './statements.js';
 const largestHeartbeat = 1_000;
 /** How soon a row is tried again that was held when its heartbeat came: it may be old when its holder lets it go. */
 const busyAgainMs = 200;
+/** How long a change is remembered whose job is not here: the answer of its claim may be on its way. */
+const rememberedMs = 1_000;
 /** How soon all are renewed again while the worker lacks the session that others have seen. */
 const lackingAgainMs = 500;
 
@@ -62,6 +64,8 @@ export function createUpkeep(
   let busy: readonly ClaimedJob[] = [];
   /** Claims whose row somebody has changed. */
   const changed = new Set<ClaimedJob>();
+  /** Ids that were changed and are not here, each with the time until which it is remembered. */
+  const changedElsewhere = new Map<number, number>();
   let rescuing = true;
   let stopped = false;
 
@@ -155,6 +159,7 @@ export function createUpkeep(
     for (let leftMs = ms; !stopped && leftMs > 0; leftMs = until - performance.now()) {
       await alarm.sleep(Math.min(leftMs, againMs()));
       if (stopped || performance.now() >= until) return;
+      lookForChanged();
       // A failure is told by the next round, if it lasts.
       const these = [...changed];
       changed.clear();
@@ -164,9 +169,17 @@ export function createUpkeep(
     }
   }
 
+  /** Claims whose answer has come since are renewed, or found to be lost. */
+  function lookForChanged(): void {
+    if (changedElsewhere.size === 0) return;
+    for (const claim of held.claims()) if (changedElsewhere.delete(claim.id)) changed.add(claim);
+    const now = performance.now();
+    for (const [id, until] of changedElsewhere) if (until < now) changedElsewhere.delete(id);
+  }
+
   function againMs(): number {
     if (changed.size > 0) return 0;
-    if (busy.length > 0) return busyAgainMs;
+    if (busy.length > 0 || changedElsewhere.size > 0) return busyAgainMs;
     return held.lacking() ? lackingAgainMs : Number.POSITIVE_INFINITY;
   }
 
@@ -181,8 +194,10 @@ export function createUpkeep(
     },
     changed(ids) {
       const asked = new Set(ids);
-      for (const claim of held.claims()) if (asked.has(claim.id)) changed.add(claim);
-      if (changed.size > 0) alarm.wake();
+      for (const claim of held.claims()) if (asked.delete(claim.id)) changed.add(claim);
+      const until = performance.now() + rememberedMs;
+      for (const id of asked) changedElsewhere.set(id, until);
+      alarm.wake();
     },
     hurry() {
       alarm.wake();

@@ -15,6 +15,7 @@ import { drizzleOptionsTests } from './drizzle-options-tests.js';
 import { enqueueTests } from './enqueue-tests.js';
 import { eventTests } from './event-tests.js';
 import { finishTests } from './finish-tests.js';
+import { moveTests } from './move-tests.js';
 import { oddTextTests } from './odd-text-tests.js';
 import { queueTests } from './queue-tests.js';
 import { sharedClientTests } from './shared-client-tests.js';
@@ -33,6 +34,7 @@ describe.each(drivers)('on %s', (driver) => {
   describe('a queue', () => queueTests(used));
   describe('the worker’s statements', () => statementTests(used));
   describe('finish', () => finishTests(used));
+  describe('a person’s moves', () => moveTests(used));
   describe('odd texts', () => oddTextTests(used));
   describe('a worker', () => workerTests(used));
   describe('a worker', () => eventTests(used));

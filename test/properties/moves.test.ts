@@ -9,6 +9,7 @@ import { untilServerHasRunFor } from '../support/jobs.js';
 import { Crowd } from './crowd.js';
 import { createOpenTransaction } from './open-transaction.js';
 import * as other from './other-moves.js';
+import * as person from './person-moves.js';
 import { forgetAll } from './stopped-time.js';
 import * as worker from './worker-moves.js';
 
@@ -25,6 +26,7 @@ const moves = [
   ...[other.completeInOpen, other.completeInOpen, other.lockInOpen, other.endOpen, other.endOpen],
   ...[other.silence, other.silence, other.timePasses, other.timePasses],
   ...[other.deleteByHand, other.cancelByHand, other.replayByHand],
+  ...[person.cancelSome, person.replaySome, person.runNowSome, person.putOffSome, person.removeSome],
 ];
 
 it('every move does what the model says', { timeout: 90_000 }, async () => {

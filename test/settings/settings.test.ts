@@ -105,6 +105,33 @@ describe.each(databases)('in a database with defaults: $name', (defaults) => {
     const [notes] = await observer`select count(*)::int as n, count(distinct n)::int as distinct from notes`;
     expect(notes).toEqual({ n: completes, distinct: completes });
   });
+
+  it('a person’s moves do what they should', async () => {
+    for (const { db } of clients) {
+      await db.transaction(
+        async (tx: Transaction) => {
+          const { id } = await queue.enqueue(tx, 'short', { n: 1 });
+          const waits = { id, result: 'done', state: 'available' };
+          expect(await queue.update(tx, 'short', id, { n: 2 })).toEqual(waits);
+          expect(await queue.reschedule(tx, id, { runAt: instant })).toEqual(waits);
+          expect(await queue.runNow(tx, id)).toEqual(waits);
+          expect(await queue.cancel(tx, id)).toEqual({ id, result: 'done', state: 'cancelled' });
+          await tx.execute(
+            sql`update public.jobs set last_error = 'no luck', dedupe_key = 'one' where id = ${id}::bigint`,
+          );
+          const filter = {
+            state: 'cancelled',
+            errorMatches: 'luck',
+            finishedAfter: '2020-01-01T00:00:00Z',
+          } as const;
+          expect(await queue.replay(tx, filter, { preview: true })).toEqual([waits]);
+          expect(await queue.replay(tx, filter)).toEqual([waits]);
+          expect(await queue.remove(tx, [id])).toEqual([{ id, result: 'done', state: null }]);
+        },
+        { accessMode: 'read write' },
+      );
+    }
+  });
 });
 
 /** By `db` and in transactions, one by one and as lists, through both drivers. */

@@ -5,11 +5,14 @@
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Executor } from '../../src/database/executor.js';
+import { cancel } from '../../src/sql/cancel.js';
 import { claim } from '../../src/sql/claim.js';
 import { completeMany } from '../../src/sql/complete-many.js';
+import { type FinalFilter, findFinal } from '../../src/sql/find-final.js';
 import { finish } from '../../src/sql/finish.js';
 import { heartbeat } from '../../src/sql/heartbeat.js';
 import { releaseClaims } from '../../src/sql/release-claims.js';
+import { replay } from '../../src/sql/replay.js';
 import { findDead, rescue } from '../../src/sql/rescue.js';
 import { useDatabase } from '../support/database.js';
 import { fill, table, untilServerHasRunFor } from '../support/jobs.js';
@@ -29,6 +32,8 @@ const database = useDatabase();
 const jitAboveCost = 100_000;
 const commonKinds = Array.from({ length: 38 }, (_, n) => `kind ${n}`);
 let running: number[] = [];
+/** Discarded, each with a dedupe key. */
+let over: number[] = [];
 
 beforeAll(async () => {
   const { sql } = database;
@@ -44,14 +49,15 @@ beforeAll(async () => {
   await fill(sql).available(100, { queue: 'tomorrow' });
   await fill(sql).available(20_000, { queue: 'later', priority: sql`i % 3`, dueInS: sql`3600 + i` });
   await fill(sql).discarded(200_000, { kind: sql`'kind ' || i % 38` });
+  over = await fill(sql).discarded(1_000, { dedupeKey: sql`'key ' || i` });
   await untilServerHasRunFor(sql, 1.5);
 }, 120_000);
 
-describe.each([
+describe.each<[string, () => Promise<unknown>]>([
   ['was never analyzed', fillRunning],
   ['was analyzed while nothing ran', analyzeWhileNothingRuns],
   ['was analyzed', () => database.sql`vacuum analyze jobs`],
-])('in a table that %s', (_, prepare) => {
+])('in a table that %s', (history, prepare) => {
   beforeAll(async () => {
     await prepare();
     // The first update after a load or a vacuum also looks for pages with room.
@@ -138,6 +144,43 @@ describe.each([
       expectCheap(explained);
       expect(buffers(explained.Plan)).toBeLessThan(30 * jobs);
       expect(rowsSeen(explained.Plan)).toBeLessThan(60 * jobs);
+    });
+
+    it.each<[string, (db: Executor) => Promise<unknown>]>([
+      [
+        'a cancel',
+        (db) =>
+          cancel(
+            db,
+            table,
+            'nobody_listens',
+            held(1_000).map(({ id }) => id),
+          ),
+      ],
+      ['a replay', (db) => replay(db, table, 'nobody_listens', over, { errorMatches: 'luck' })],
+    ])('%s of 1,000 jobs finds them by index, and goes through them once', async (_, send) => {
+      const explained = await plan(send);
+
+      expect(cte(explained.Plan, 'moved')['Actual Rows']).toBe(1_000);
+      expectCheap(explained);
+      expect(buffers(explained.Plan)).toBeLessThan(60 * 1_000);
+      expect(rowsSeen(explained.Plan)).toBeLessThan(60 * 1_000);
+    });
+
+    // Without statistics it expects few, and sorts those it finds: of all statements a person's filter can afford that.
+    it.skipIf(history === 'was never analyzed').each<[string, FinalFilter, number]>([
+      ['discarded', { state: 'discarded' }, 1_000],
+      ['of one kind', { state: 'discarded', kind: 'kind 3' }, 1_000],
+      ['of a kind that has none', { state: 'discarded', kind: 'no such kind' }, 0],
+      ['in a state that none has', { state: 'cancelled' }, 0],
+      ['with an error that none has', { state: 'discarded', errorMatches: 'no such error' }, 0],
+      ['finished before all', { state: 'discarded', finishedBefore: '2020-01-01T00:00:00Z' }, 0],
+    ])('a replay of jobs %s finds them by when they ended, without a sort', async (_, filter, found) => {
+      const explained = await plan((db) => findFinal(db, table, filter, 1_000));
+
+      expect(explained.Plan['Actual Rows']).toBe(found);
+      expectCheap(explained);
+      expect(nodes(explained.Plan).filter(isSort)).toEqual([]);
     });
 
     async function plan(send: (db: Executor) => Promise<unknown>): Promise<Explained> {

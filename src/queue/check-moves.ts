@@ -1,0 +1,72 @@
+/** What a person's moves are given, checked before any SQL. */
+import type { FinalFilter } from '../sql/find-final.js';
+import { checkKeys, checkName, trueOrFalse, wholeNumber } from '../words/checks.js';
+import { invalidOption } from '../words/errors.js';
+import type { When } from '../words/outcome.js';
+import { type FinalState, finalStates } from '../words/states.js';
+import { checkRunAt, checkWhen } from '../words/times.js';
+
+/** One id. */
+export function checkId(given: unknown, option = 'id'): number {
+  return wholeNumber(option, given, 1, Number.MAX_SAFE_INTEGER);
+}
+
+/** A list of ids. */
+export function checkIds(given: readonly unknown[]): number[] {
+  // Array.from, because map would pass over holes.
+  return Array.from(given, (id, index) => checkId(id, `ids[${index}]`));
+}
+
+/** A time, which has to be there. */
+export function checkTime(given: unknown): When {
+  checkKeys('the time', given, ['delayMs', 'runAt']);
+  const when = checkWhen(given as { delayMs?: unknown; runAt?: unknown }); // each value is checked there
+  if (when) return when;
+  throw invalidOption('the time', '{ delayMs } or { runAt }', given);
+}
+
+/** Whether it is a preview. */
+export function checkReplayOptions(given: unknown): boolean {
+  if (given === undefined) return false;
+  checkKeys('the replay options', given, ['preview']);
+  return trueOrFalse('preview', (given as { preview?: unknown }).preview ?? false);
+}
+
+const filterKeys = ['state', 'kind', 'queue', 'finishedBefore', 'finishedAfter', 'errorMatches', 'limit'];
+
+/** The filter of a replay, and how many it takes. */
+export function checkFilter(given: unknown): { readonly filter: FinalFilter; readonly limit: number } {
+  checkKeys('the replay filter', given, filterKeys);
+  const { state, kind, queue, ...rest } = given as { readonly [key: string]: unknown };
+  const { finishedBefore, finishedAfter, errorMatches, limit = 1_000 } = rest;
+  if (kind !== undefined) checkName('kind', kind);
+  if (queue !== undefined) checkName('queue', queue);
+  return {
+    filter: {
+      state: state === undefined ? 'discarded' : checkState(state),
+      // Not only those of the registry: a kind that was dropped has left jobs.
+      ...(kind === undefined ? {} : { kind: String(kind) }),
+      ...(queue === undefined ? {} : { queue: String(queue) }),
+      ...instant('finishedBefore', finishedBefore),
+      ...instant('finishedAfter', finishedAfter),
+      ...(errorMatches === undefined ? {} : { errorMatches: checkText(errorMatches) }),
+    },
+    limit: wholeNumber('limit', limit, 1, 100_000),
+  };
+}
+
+function instant(option: 'finishedBefore' | 'finishedAfter', given: unknown): FinalFilter {
+  return given === undefined ? {} : { [option]: checkRunAt(option, given) };
+}
+
+function checkState(given: unknown): FinalState {
+  const state = finalStates.find((each) => each === given);
+  if (state) return state;
+  throw invalidOption('state', `one of ${finalStates.join(', ')}`, given);
+}
+
+function checkText(given: unknown): string {
+  if (typeof given === 'string' && given !== '' && given.isWellFormed() && !given.includes('\0'))
+    return given;
+  throw invalidOption('errorMatches', 'a text without NUL or halves of a surrogate pair', given);
+}

@@ -1,0 +1,12 @@
+/** The arguments of an enqueue, as types. */
+import type { AnyRegistry } from '../registry/registry.js';
+import type { EnqueueOptions } from './enqueue-options.js';
+
+/** The arguments after the kind: the payload may be left out where the kind has none; a union of kinds is refused. */
+export type EnqueueArgs<R extends AnyRegistry, Kind extends keyof R['kinds']> = {
+  [K in Kind]: (payload: R['kinds'][K]['$payload']) => void;
+}[Kind] extends (payload: infer Payload) => void
+  ? undefined extends Payload
+    ? [payload?: Payload, options?: EnqueueOptions]
+    : [payload: Payload, options?: EnqueueOptions]
+  : never;
