@@ -12,13 +12,8 @@ import {
   enqueueOptionKeys,
   newJob,
 } from './enqueue-options.js';
-import { createInserts } from './insert.js';
+import { createInserts, type Enqueued } from './insert.js';
 import { type AnyRow, isKind, type RowOfKind } from './is-kind.js';
-
-/** What an enqueue answers. */
-export interface Enqueued {
-  readonly id: number;
-}
 
 /** The arguments after the kind: the payload may be left out where the kind has none; a union of kinds is refused. */
 export type EnqueueArgs<R extends AnyRegistry, Kind extends keyof R['kinds']> = {
@@ -138,7 +133,7 @@ export function createQueue<Kinds extends JobTypes>(
     async enqueue(tx: Executor, kind: string, ...[payload, given]: readonly unknown[]) {
       assertUsable(tx);
       const job = newJob(registry, kind, payload, checkEnqueueOptions(given), maxPayloadBytes);
-      return { id: await inserts.one(tx, job) };
+      return inserts.one(tx, job);
     },
 
     async enqueueMany(tx: Executor, list: readonly unknown[]) {
@@ -146,7 +141,7 @@ export function createQueue<Kinds extends JobTypes>(
       if (!Array.isArray(list)) throw invalidOption('list', 'an array of { kind, payload }', list);
       // Array.from, because map would pass over holes.
       const newJobs = Array.from(list, (item, index) => newJobOf(registry, item, index, maxPayloadBytes));
-      return (await inserts.many(tx, newJobs)).map((id) => ({ id }));
+      return inserts.many(tx, newJobs);
     },
 
     isKind<Kind extends keyof Kinds & string>(
