@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { createQueue, defineJobs, job, QueueError } from '../../src/index.js';
 import { useDatabase } from '../support/database.js';
 import { given, row } from '../support/jobs.js';
-import { callPlainly, logged } from './stage.js';
+import { callPlainly, logged, queue as plainQueue } from './stage.js';
 
 const database = useDatabase();
 const registry = defineJobs({
@@ -124,9 +124,9 @@ describe('a key', () => {
   const bad = ['', 'k'.repeat(513), 'k'.repeat(100_000), 'a\0b', '\ud83d', 5, {}, ['k'], true, () => 'k'];
   it.each(bad)('is refused before any SQL: %j', async (dedupeKey) => {
     const { db, statements } = logged(database.db.$client);
-    const single = callPlainly(queue.enqueue, db, 'ping', undefined, { dedupeKey });
+    const single = callPlainly(plainQueue.enqueue, db, 'ping', undefined, { dedupeKey });
     await expect(single).rejects.toThrow(/Expected `dedupeKey` to be a text of 1 to 512 characters/);
-    const listed = callPlainly(queue.enqueueMany, db, [{ kind: 'ping' }, { kind: 'ping', dedupeKey }]);
+    const listed = callPlainly(plainQueue.enqueueMany, db, [{ kind: 'ping' }, { kind: 'ping', dedupeKey }]);
     await expect(listed).rejects.toMatchObject({ code: 'INVALID_OPTION', data: { index: 1 } });
     expect(statements).toEqual([]);
   });
@@ -174,7 +174,7 @@ describe('what to do about a duplicate', () => {
     [{ onDuplicate: 'debounce', maxWaitMs: '5' }, '`maxWaitMs`'],
   ])('is refused for a kind and for an enqueue: %j', async (options, message) => {
     expect(() => Reflect.apply(job, undefined, [options])).toThrow(message);
-    const refused = callPlainly(queue.enqueue, database.db, 'ping', undefined, {
+    const refused = callPlainly(plainQueue.enqueue, database.db, 'ping', undefined, {
       dedupeKey: 'k',
       ...options,
     });
