@@ -4,7 +4,7 @@ import type { Executor } from '../database/executor.js';
 import { jsonb } from '../database/parameters.js';
 import { numberOf, rows } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
-import { unlessHeld } from './dedupe.js';
+import { holdsKey, unlessHeld } from './dedupe.js';
 import { type KeyedAnswer, type KeyedJob, runAt } from './enqueue.js';
 import { type Notifications, notified } from './notify.js';
 
@@ -40,7 +40,8 @@ with new as materialized (
 waiting as materialized (
   select job.id, job.queue, job.run_at
   from   ${jobs} as job
-  where  job.kind = ${kind}::text and job.dedupe_key = ${key}::text and job.state = 'available'
+  where  job.kind = ${kind}::text and job.dedupe_key = ${key}::text and job.${holdsKey}
+         and coalesce(job.state = 'available', false)  -- coalesce: or the index of the claims may be read instead
   for update
 ),
 replaced as (
@@ -71,7 +72,7 @@ answer as (
   union all
   select job.id, 1, 0
   from   ${jobs} as job
-  where  job.kind = ${kind}::text and job.dedupe_key = ${key}::text and job.state = 'running'
+  where  job.kind = ${kind}::text and job.dedupe_key = ${key}::text and job.${holdsKey} and coalesce(job.state = 'running', false)
          and not exists (select 1 from inserted) and not exists (select 1 from replaced)
 )
 select answer.id, answer.duplicate, answer.news${notifications ? sql`, case when answer.news = 1 then ${notified(notifications)} end as notified` : sql``}
