@@ -25,7 +25,7 @@ export function dedupeOf<Payload>(
   payload: Payload,
 ): Dedupe | undefined {
   const onDuplicate = given.onDuplicate ?? type.onDuplicate ?? jobDefaults.onDuplicate;
-  const checked = checkOnDuplicate(onDuplicate, given.maxWaitMs) ?? jobDefaults.onDuplicate;
+  const checked = checkOnDuplicate(onDuplicate, given.maxWaitMs ?? undefined) ?? jobDefaults.onDuplicate;
   const key = given.dedupeKey == null ? keyOf(kind, type.dedupeKey, payload) : checkKey(given.dedupeKey);
   if (key === undefined) return undefined;
   const maxWaitMs = checked === 'debounce' ? (given.maxWaitMs ?? type.maxWaitMs) : undefined;

@@ -2,19 +2,19 @@
 import { type Executor, isTransaction, type Transaction } from '../database/executor.js';
 import { channelOf, tableName } from '../database/table-name.js';
 import type { JobsTable } from '../database/tables.js';
-import { enqueue } from '../sql/enqueue.js';
+import { enqueue, type KeyedAnswer } from '../sql/enqueue.js';
 import { enqueueMany } from '../sql/enqueue-many.js';
 import { type Notifications, notify } from '../sql/notify.js';
 import { batches } from './batches.js';
 import type { CheckedJob } from './enqueue-options.js';
-import { insertKeyed, insertManyKeyed, type Keyed, keyedOf } from './keyed.js';
+import { insertKeyed, insertManyKeyed, keyedOf } from './keyed.js';
 import { createWakeUps } from './wake-ups.js';
 
 /** What an enqueue answers. */
 export interface Enqueued {
-  /** Of the job; with a dedupe key that was taken, of the job that has it. */
+  /** Of the job; where its dedupe key was taken, of the job that has it. */
   readonly id: number;
-  /** Whether the dedupe key was taken: no job was inserted. */
+  /** Whether the dedupe key was taken, so that no job was inserted. */
   readonly duplicate: boolean;
 }
 
@@ -35,63 +35,53 @@ export function createInserts(jobs: JobsTable): Inserts {
     return texts.length > 0 ? { channel, texts } : undefined;
   }
 
-  async function one(tx: Executor, job: CheckedJob): Promise<Enqueued> {
+  async function insertOne(tx: Executor, job: CheckedJob): Promise<KeyedAnswer> {
     const keyed = keyedOf(job);
     const notifications = told(tx, [job]);
-    if (!keyed) return { id: await enqueue(tx, table, job, notifications), duplicate: false };
-    const { id, duplicate, news } = await insertKeyed(tx, table, keyed, notifications);
-    if (notifications && !news) wakeUps.untold(tx, [job]);
-    return { id, duplicate };
+    if (!keyed) return plainAnswer(await enqueue(tx, table, job, notifications));
+    const answer = await insertKeyed(tx, table, keyed, notifications);
+    if (notifications && !answer.news) wakeUps.untold(tx, [job]);
+    return answer;
   }
 
-  /** Several statements are one transaction: the caller's, or one of our own. */
-  async function insertAll(tx: Executor, list: readonly CheckedJob[]): Promise<Enqueued[]> {
+  /** Several statements are one transaction: the caller's, or one of our own. Those with a key may take several. */
+  async function insertMany(tx: Executor, list: readonly CheckedJob[]): Promise<KeyedAnswer[]> {
     const keyed = list.map(keyedOf);
     const plain = list.filter((_, n) => !keyed[n]);
     const parts = [...batches(plain)];
     if ((parts.length > 1 || plain.length < list.length) && !isTransaction(tx)) {
-      return tx.transaction((inner: Transaction) => insertAll(inner, list));
+      return tx.transaction((inner: Transaction) => insertMany(inner, list));
     }
-    const { answers, news } = await insertKeyedOf(tx, keyed);
+    const withKey = keyed.filter((job) => job !== undefined);
+    const keyedAnswers = await insertManyKeyed(tx, table, withKey);
+    // One wake-up of a queue for the whole list.
+    const news = [...withKey.filter((_, n) => keyedAnswers[n]?.news), ...plain];
     const ids: number[] = [];
     for (const part of parts) {
-      // One wake-up of a queue for the whole list.
-      const notifications = part === parts.at(-1) ? told(tx, [...news, ...plain]) : undefined;
+      const notifications = part === parts.at(-1) ? told(tx, news) : undefined;
       ids.push(...(await enqueueMany(tx, table, part, notifications)));
     }
     const notifications = parts.length === 0 ? told(tx, news) : undefined;
     if (notifications) await notify(tx, notifications);
-    let next = 0;
-    return keyed.map((job) => {
-      const answer = job && answers.get(job);
-      return answer ?? { id: ids[next++] ?? 0, duplicate: false };
-    });
-  }
-
-  /** Those with a key, and which of them sleeping workers should know of. */
-  async function insertKeyedOf(tx: Executor, list: readonly (Keyed | undefined)[]) {
-    const keyed = list.filter((job) => job !== undefined);
-    const answers = new Map<Keyed, Enqueued>();
-    const news: Keyed[] = [];
-    for (const [n, answer] of (await insertManyKeyed(tx, table, keyed)).entries()) {
-      const job = keyed[n];
-      if (!job) continue;
-      answers.set(job, { id: answer.id, duplicate: answer.duplicate });
-      if (answer.news) news.push(job);
-    }
-    return { answers, news };
+    const [nextKeyed, nextPlain] = [keyedAnswers.values(), ids.values()];
+    return keyed.map((job) =>
+      job ? (nextKeyed.next().value ?? plainAnswer(0)) : plainAnswer(nextPlain.next().value ?? 0),
+    );
   }
 
   /** Remembers how it went, for the wake-ups that follow. */
   async function remembered(
     list: readonly CheckedJob[],
-    insert: () => Promise<Enqueued[]>,
+    insert: () => Promise<readonly KeyedAnswer[]>,
   ): Promise<Enqueued[]> {
     try {
-      const enqueued = await insert();
-      const ids = enqueued.filter(({ duplicate }) => !duplicate).map(({ id }) => id);
-      wakeUps.inserted(ids, enqueued.length - ids.length);
-      return enqueued;
+      const answers = await insert();
+      const ids = answers.filter(({ duplicate }) => !duplicate).map(({ id }) => id);
+      wakeUps.inserted(
+        ids,
+        answers.reduce((sum, { lostIds }) => sum + lostIds, 0),
+      );
+      return answers.map(({ id, duplicate }) => ({ id, duplicate }));
     } catch (error) {
       wakeUps.failed(list);
       throw error;
@@ -100,11 +90,14 @@ export function createInserts(jobs: JobsTable): Inserts {
 
   return {
     async one(tx, job) {
-      const [enqueued] = await remembered([job], async () => [await one(tx, job)]);
+      const [enqueued] = await remembered([job], async () => [await insertOne(tx, job)]);
       return enqueued ?? { id: 0, duplicate: false };
     },
-    async many(tx, list) {
-      return remembered(list, () => insertAll(tx, list));
-    },
+    many: (tx, list) => remembered(list, () => insertMany(tx, list)),
   };
+}
+
+/** Of a job without a key. */
+function plainAnswer(id: number): KeyedAnswer {
+  return { id, duplicate: false, news: true, lostIds: 0 };
 }

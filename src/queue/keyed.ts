@@ -35,7 +35,7 @@ export async function insertKeyed(
       onDuplicate === 'skip'
         ? await enqueueOnce(tx, table, job, notifications)
         : await enqueueReplacing(tx, table, { ...job, maxWaitMs }, notifications);
-    if (answer) return answer;
+    if (answer) return { ...answer, lostIds: answer.lostIds + tries - 1 };
   }
   throw notSeen(job);
 }
@@ -77,7 +77,7 @@ async function insertRun(
       const found = await enqueueOnceMany(tx, table, open);
       for (const [n, job] of open.entries()) {
         const answer = found[n];
-        if (answer) answers.set(job, answer);
+        if (answer) answers.set(job, { ...answer, lostIds: answer.lostIds + tries - 1 });
       }
       open = open.filter((job) => !answers.has(job));
     }
@@ -86,7 +86,8 @@ async function insertRun(
   for (const job of run) {
     const first = firstOf.get(keyText(job));
     const answer = first && answers.get(first);
-    if (answer && first !== job) answers.set(job, { id: answer.id, duplicate: true, news: false });
+    if (answer && first !== job)
+      answers.set(job, { id: answer.id, duplicate: true, news: false, lostIds: 0 });
   }
 }
 

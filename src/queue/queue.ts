@@ -45,8 +45,13 @@ export interface Queue<R extends AnyRegistry, Tx = Executor> {
    * Inserts one job in the caller's transaction: it exists if and only if that commits. With a `db` it commits at once.
    * Usable detached: `const { enqueue } = queue`.
    *
+   * Where its dedupe key is taken by a job that waits or runs, the answer is that job's id and `duplicate: true`. While
+   * another transaction is about to give or free the key, it waits for the end of that.
+   *
    * @throws QueueError before any SQL, so that the transaction stays usable: `UNKNOWN_KIND`, `INVALID_PAYLOAD`,
-   * `INVALID_OPTION`, `INVALID_EXECUTOR`, `TRANSACTION_REQUIRED`. Errors of Postgres come as Drizzle throws them.
+   * `INVALID_OPTION`, `INVALID_EXECUTOR`, `TRANSACTION_REQUIRED`. `DUPLICATE_NOT_SEEN` where the job that has the key is
+   * hidden from this role. Errors of Postgres come as Drizzle throws them: with a dedupe key, 40001 under
+   * `repeatable read` and above, and 40P01 where two transactions take the same keys in opposite order.
    */
   enqueue<Kind extends keyof R['kinds'] & string>(
     tx: Tx,
@@ -56,6 +61,9 @@ export interface Queue<R extends AnyRegistry, Tx = Executor> {
   /**
    * Inserts a mixed list, all or nothing, in statements of up to 5,000 jobs. The answers are in the order of the
    * list; the empty list sends no SQL.
+   *
+   * Those with dedupe keys come first, in the order of kinds and keys, so that two lists never deadlock; those that
+   * replace or debounce take a statement each. Of a key that is in the list twice, one job comes.
    *
    * @throws QueueError as {@link enqueue}, with the index of the job in `data.index`
    */

@@ -9,8 +9,8 @@ const sampleMs = 100;
 export interface Rate {
   /** Told of an insert of so many jobs, the last of which has this id. */
   had(jobs: number, lastId: number, nowMs: number): void;
-  /** Told of duplicates of this process, each of which used up an id without a job. */
-  missed(count: number): void;
+  /** Told of ids that this process drew for jobs which were not inserted. */
+  lost(ids: number): void;
   /** 0 until something is known. */
   perSecond(): { readonly table: number; readonly own: number };
 }
@@ -30,8 +30,8 @@ export function createRate(): Rate {
       began = { atMs: nowMs, id: lastId };
       own = 0;
     },
-    missed(count) {
-      if (began) began = { ...began, id: began.id + count };
+    lost(ids) {
+      if (began) began = { ...began, id: began.id + ids };
     },
     perSecond: () => rates,
   };

@@ -23,8 +23,8 @@ export interface WakeUps {
   notices(tx: Executor, jobs: readonly Waking[]): readonly string[];
   /** Told that nobody hears of these jobs after all: no job came of them. */
   untold(tx: Executor, jobs: readonly Waking[]): void;
-  /** Told of the ids that an insert gave, and of the duplicates beside them, or that it failed. */
-  inserted(ids: readonly number[], duplicates?: number): void;
+  /** Told of the ids that an insert gave, and how many it drew for jobs that were duplicates; or that it failed. */
+  inserted(ids: readonly number[], lostIds?: number): void;
   failed(jobs: readonly Waking[]): void;
 }
 
@@ -73,8 +73,8 @@ export function createWakeUps(): WakeUps {
         toldBy.get(tx)?.delete(subjectOf(notice));
       }
     },
-    inserted(ids, duplicates = 0) {
-      rate.missed(duplicates);
+    inserted(ids, lostIds = 0) {
+      rate.lost(lostIds);
       const last = ids.reduce((last, id) => Math.max(last, id), 0); // in a list with keys they come in any order
       if (ids.length > 0) rate.had(ids.length, last, performance.now());
     },

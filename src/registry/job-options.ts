@@ -59,8 +59,8 @@ export function checkJobOptions<Payload>(given: JobOptions<Payload>): JobOptions
 
 /** What to do about a duplicate, for a kind or for one enqueue; `INVALID_OPTION` where the two do not fit together. */
 export function checkOnDuplicate(onDuplicate: unknown, maxWaitMs: unknown): OnDuplicate | undefined {
-  const checked = onDuplicate == null ? undefined : oneOf('onDuplicate', onDuplicate, onDuplicates);
-  if (maxWaitMs == null) return checked;
+  const checked = onDuplicate === undefined ? undefined : oneOf('onDuplicate', onDuplicate, onDuplicates);
+  if (maxWaitMs === undefined) return checked;
   checkDelay('maxWaitMs', maxWaitMs);
   if (checked === 'debounce') return checked;
   throw invalidOption('maxWaitMs', "left out where `onDuplicate` is not 'debounce'", maxWaitMs);

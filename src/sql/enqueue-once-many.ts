@@ -61,7 +61,7 @@ where  (new.kind, new.key) not in (select inserted.kind, inserted.dedupe_key fro
       .filter((row) => row['id'] != null)
       .map((row) => {
         const duplicate = numberOf(row['duplicate']) === 1;
-        const answer = { id: numberOf(row['id']), duplicate, news: !duplicate };
+        const answer = { id: numberOf(row['id']), duplicate, news: !duplicate, lostIds: duplicate ? 1 : 0 };
         return [keyText({ kind: textOf(row['kind']), key: textOf(row['key']) }), answer];
       }),
   );

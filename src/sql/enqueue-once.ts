@@ -40,5 +40,5 @@ where  job.kind = ${job.kind}::text and job.dedupe_key = ${job.key}::text and jo
   );
   if (row === undefined) return undefined;
   const duplicate = numberOf(row['duplicate']) === 1;
-  return { id: numberOf(row['id']), duplicate, news: !duplicate };
+  return { id: numberOf(row['id']), duplicate, news: !duplicate, lostIds: duplicate ? 1 : 0 };
 }

@@ -17,8 +17,9 @@ export interface ReplacingJob extends KeyedJob {
  * Inserts the job, or gives what it says to the one that waits under its key, or names the one that runs. Undefined
  * when that one came, went or was claimed while the statement ran: the next one will know more.
  *
- * A job that waits for a retry keeps its time. One that waits is locked until the caller's transaction ends, and one that
- * runs is not: `do update … where state = 'available'` would lock it, and its finish would wait.
+ * A job that waits for a retry keeps its time. One that waits is locked until the caller's transaction ends. One that runs
+ * is not, unless it is claimed at that very moment: `do update … where state = 'available'` would always lock it, and its
+ * finish would wait.
  *
  * What is to be told with it goes out, when the transaction commits, where the job was inserted or is due sooner now.
  */
@@ -66,16 +67,16 @@ inserted as (
   returning id
 ),
 answer as (
-  select inserted.id, 0 as duplicate, 1 as news from inserted
+  select inserted.id, 0 as duplicate, 1 as news, 0 as lost from inserted
   union all
-  select replaced.id, 1, replaced.news from replaced
+  select replaced.id, 1, replaced.news, 0 from replaced
   union all
-  select job.id, 1, 0
+  select job.id, 1, 0, 1
   from   ${jobs} as job
   where  job.kind = ${kind}::text and job.dedupe_key = ${key}::text and job.${holdsKey} and coalesce(job.state = 'running', false)
          and not exists (select 1 from inserted) and not exists (select 1 from replaced)
 )
-select answer.id, answer.duplicate, answer.news${notifications ? sql`, case when answer.news = 1 then ${notified(notifications)} end as notified` : sql``}
+select answer.id, answer.duplicate, answer.news, answer.lost${notifications ? sql`, case when answer.news = 1 then ${notified(notifications)} end as notified` : sql``}
 from   answer`,
   );
   if (row === undefined) return undefined;
@@ -83,5 +84,6 @@ from   answer`,
     id: numberOf(row['id']),
     duplicate: numberOf(row['duplicate']) === 1,
     news: numberOf(row['news']) === 1,
+    lostIds: numberOf(row['lost']),
   };
 }

@@ -31,6 +31,8 @@ export interface KeyedAnswer {
   readonly duplicate: boolean;
   /** Whether there is something that sleeping workers should know: a job that was inserted, or that is due sooner. */
   readonly news: boolean;
+  /** Of the sequence: those that were drawn for a job which was not inserted. */
+  readonly lostIds: number;
 }
 
 /** Inserts one job and gives its id. What is to be told with it goes out when the transaction commits. */

@@ -153,6 +153,50 @@ describe('a wake-up', () => {
     expect(await heardUntilNow()).toEqual([['mail', 1]]);
   });
 
+  it('does not go out with a duplicate, and goes out with the next job that is none', async () => {
+    const key = { dedupeKey: 'k' };
+    await queue.enqueue(database.db, 'send', { n: 1 }, key);
+    expect(await heardUntilNow()).toEqual([['mail', 1]]);
+    await database.db.transaction(async (tx) => {
+      await queue.enqueue(tx, 'send', { n: 2 }, key);
+      await queue.enqueueMany(tx, [{ kind: 'send', payload: { n: 3 }, ...key }]);
+      expect((await queue.enqueue(tx, 'send', { n: 4 })).duplicate).toBe(false);
+      await queue.enqueue(tx, 'send', { n: 5 }, key);
+    });
+    expect(await heardUntilNow()).toEqual([['mail', 1]]);
+    await queue.enqueue(database.db, 'send', { n: 6 }, key);
+    await queue.enqueueMany(database.db, [{ kind: 'send', payload: { n: 7 }, ...key }]);
+    expect(await heardUntilNow()).toEqual([]);
+  });
+
+  it('of a list counts the jobs that were inserted', async () => {
+    const list = ['a', 'b', 'a', 'c'].map((dedupeKey) => ({ kind: 'sweep', dedupeKey }) as const);
+    await queue.enqueueMany(database.db, list);
+    expect(await heardUntilNow()).toEqual([['default', 3]]);
+    await queue.enqueueMany(database.db, [...list, { kind: 'sweep' }, { kind: 'send', payload: { n: 1 } }]);
+    expect(await heardUntilNow()).toEqual([
+      ['default', 1],
+      ['mail', 1],
+    ]);
+  });
+
+  it.each(['replace', 'debounce'] as const)('goes out with a %s that makes a job due sooner', async (way) => {
+    const options = { dedupeKey: 'k', onDuplicate: way };
+    const replace = (delayMs: number) =>
+      queue.enqueue(database.db, 'send', { n: delayMs }, { ...options, delayMs });
+    await replace(60_000);
+    expect(await heardUntilNow()).toEqual([['mail', 'later']]);
+    await replace(90_000);
+    expect(await heardUntilNow()).toEqual([]);
+    await replace(30_000);
+    expect(await heardUntilNow()).toEqual([['mail', 'later']]);
+    await queue.enqueueMany(database.db, [{ kind: 'send', payload: { n: 0 }, ...options }]);
+    expect(await heardUntilNow()).toEqual([['mail', 1]]);
+    await database.sql`update jobs set queue = 'elsewhere', run_at = run_at - interval '1 hour'`;
+    await replace(0);
+    expect(await heardUntilNow()).toEqual([['mail', 1]]);
+  });
+
   it('is a boolean, or refused before any SQL', async () => {
     await expect(queue.enqueue(database.db, 'send', { n: 1 }, { wake: 1 as never })).rejects.toThrow(
       /wake.*true or false/,
@@ -227,5 +271,8 @@ describe('of many enqueues', () => {
     expect(rate.perSecond()).toEqual({ table: 1_000, own: 20 });
     rate.had(10, 5, 200);
     expect(rate.perSecond()).toEqual({ table: 100, own: 100 });
+    rate.lost(50);
+    rate.had(5, 105, 300);
+    expect(rate.perSecond()).toEqual({ table: 500, own: 50 });
   });
 });
