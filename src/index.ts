@@ -5,7 +5,7 @@ export type { SchemaProblem, SchemaProblemCode } from './check/problem.js';
 export type { Database, Executor, Transaction } from './database/executor.js';
 export type { QueueTables } from './database/tables.js';
 export type { EnqueueOptions } from './queue/enqueue-options.js';
-export type { Enqueued } from './queue/insert.js';
+export type { Enqueued } from './queue/enqueued.js';
 export type { AnyRow, RowOfKind } from './queue/is-kind.js';
 export type { EmptyItem, EnqueueArgs, EnqueueItem, Queue, QueueOptions } from './queue/queue.js';
 export { createQueue } from './queue/queue.js';

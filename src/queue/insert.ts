@@ -7,16 +7,9 @@ import { enqueueMany } from '../sql/enqueue-many.js';
 import { type Notifications, notify } from '../sql/notify.js';
 import { batches } from './batches.js';
 import type { CheckedJob } from './enqueue-options.js';
+import type { Enqueued } from './enqueued.js';
 import { insertKeyed, insertManyKeyed, keyedOf } from './keyed.js';
 import { createWakeUps } from './wake-ups.js';
-
-/** What an enqueue answers. */
-export interface Enqueued {
-  /** Of the job; where its dedupe key was taken, of the job that has it. */
-  readonly id: number;
-  /** Whether the dedupe key was taken, so that no job was inserted. */
-  readonly duplicate: boolean;
-}
 
 export interface Inserts {
   one(tx: Executor, job: CheckedJob): Promise<Enqueued>;
@@ -48,6 +41,8 @@ export function createInserts(jobs: JobsTable): Inserts {
   async function insertMany(tx: Executor, list: readonly CheckedJob[]): Promise<KeyedAnswer[]> {
     const keyed = list.map(keyedOf);
     const plain = list.filter((_, n) => !keyed[n]);
+    const [only] = list;
+    if (only && list.length === 1 && keyed[0]) return [await insertOne(tx, only)];
     const parts = [...batches(plain)];
     if ((parts.length > 1 || plain.length < list.length) && !isTransaction(tx)) {
       return tx.transaction((inner: Transaction) => insertMany(inner, list));

@@ -50,7 +50,7 @@ export async function insertManyKeyed(
   list: readonly Keyed[],
 ): Promise<KeyedAnswer[]> {
   const answers = new Map<Keyed, KeyedAnswer>();
-  for (const run of runsOf([...list].sort(byKey))) {
+  for (const run of runsOf(sortedByKey(list))) {
     const [first] = run;
     if (first.dedupe.onDuplicate === 'skip') await insertRun(tx, table, run, answers);
     else answers.set(first, await insertKeyed(tx, table, first));
@@ -105,9 +105,11 @@ function* runsOf(list: readonly Keyed[]): Generator<readonly [Keyed, ...Keyed[]]
 }
 
 /** The same order in every process; jobs of one key keep that of the list. */
-function byKey(one: Keyed, other: Keyed): number {
-  const [a, b] = [keyText(one), keyText(other)];
-  return a < b ? -1 : a > b ? 1 : 0;
+function sortedByKey(list: readonly Keyed[]): Keyed[] {
+  return list
+    .map((job) => ({ job, text: keyText(job) }))
+    .sort((one, other) => (one.text < other.text ? -1 : one.text > other.text ? 1 : 0))
+    .map(({ job }) => job);
 }
 
 function notSeen({ kind, key }: Keyed): QueueError {

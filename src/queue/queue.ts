@@ -12,7 +12,8 @@ import {
   enqueueOptionKeys,
   newJob,
 } from './enqueue-options.js';
-import { createInserts, type Enqueued } from './insert.js';
+import type { Enqueued } from './enqueued.js';
+import { createInserts } from './insert.js';
 import { type AnyRow, isKind, type RowOfKind } from './is-kind.js';
 
 /** The arguments after the kind: the payload may be left out where the kind has none; a union of kinds is refused. */

@@ -197,9 +197,12 @@ it('no handler of a job that is replaced while it is claimed sees another payloa
   });
 });
 
-it.each(['skip', 'replace'] as const)(
-  'eight clients that enqueue 10,000 jobs over 100 keys while workers finish them always get a job: %s',
-  async (onDuplicate) => {
+it.each([
+  ['skip', 10_000],
+  ['replace', 2_000],
+] as const)(
+  'eight clients that %s, over 100 keys, %i jobs while workers finish them always get a job',
+  async (onDuplicate, jobs) => {
     const runs = new Map<number, number>();
     const overlaps: number[] = [];
     const ran = new Set<number>();
@@ -227,7 +230,7 @@ it.each(['skip', 'replace'] as const)(
         Promise.all(
           clients.map(async (db, client) => {
             const own: { id: number; duplicate: boolean }[] = [];
-            for (let n = 0; n < 1_250; n++) {
+            for (let n = 0; n < jobs / 8; n++) {
               const course = (n * 31 + client * 17) % 100;
               own.push(await queue.enqueue(db, 'reindex', { course }, { onDuplicate }));
             }
@@ -237,11 +240,11 @@ it.each(['skip', 'replace'] as const)(
       );
       await until(async () => (await left()).length === 0, { what: 'all jobs to end', timeoutMs: 20_000 });
       const inserted = answers.flat().filter(({ duplicate }) => !duplicate);
-      expect(answers.flat()).toHaveLength(10_000);
+      expect(answers.flat()).toHaveLength(jobs);
       expect(new Set(inserted.map(({ id }) => id)).size).toBe(inserted.length);
       expect([...ran].sort()).toEqual(inserted.map(({ id }) => id).sort());
       expect(answers.flat().filter(({ id }) => !ran.has(id))).toEqual([]);
-      expect(inserted.length).toBeLessThan(10_000);
+      expect(inserted.length).toBeLessThan(jobs);
       expect(overlaps).toEqual([]);
     } finally {
       await Promise.all(workers.map((worker) => worker.stop()));

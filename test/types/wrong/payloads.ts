@@ -129,7 +129,7 @@ job<{ id: number }>({ dedupeKey: (payload) => payload.orderId });
 job<{ id: number }>({ dedupeKey: ({ id }) => id });
 // @ts-expect-error TS2322: Type 'null' is not assignable to type 'string | undefined'.
 job<{ id: number }>({ dedupeKey: () => null });
-// @ts-expect-error TS2322: Type '"ignore"' is not assignable to type … OnDuplicate
+// @ts-expect-error TS2322: Type '"ignore"' is not assignable to type
 job<{ id: number }>({ onDuplicate: 'ignore' });
 // @ts-expect-error TS2345: Argument of type 'number' is not assignable to parameter of type 'string'.
 job().queue(5);
