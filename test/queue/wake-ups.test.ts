@@ -223,21 +223,29 @@ describe('of many enqueues', () => {
   const db = drizzle({ client: postgres({ max: 1 }) });
   const one = [{ queue: 'mail', when: { delayMs: 0 }, wake: true }];
 
-  /** How many of so many enqueues a second are told over two seconds, where others enqueue so many. */
-  function toldOf(own: number, others: number): number {
+  /**
+   * How many of so many enqueues a second are told over two seconds, where others enqueue so many, or so many ids are
+   * lost to duplicates of our own.
+   */
+  function toldOf(own: number, others: number, lost = 0): number {
     const wakeUps = createWakeUps();
-    const each = (own + others) / own;
+    const each = (own + others + lost) / own;
     let told = 0;
     for (let n = 0; n < own * 2; n++) {
       now.mockReturnValue((n * 1_000) / own);
       told += wakeUps.notices(db, one).length;
-      wakeUps.inserted([Math.round((n + 1) * each)]);
+      wakeUps.inserted([Math.round((n + 1) * each)], lost / own);
     }
     return told;
   }
 
   it('all are told while few jobs come', () => {
     expect(toldOf(150, 0)).toBe(300);
+  });
+
+  it('duplicates are no jobs that come', () => {
+    expect(toldOf(150, 0, 900)).toBe(300);
+    expect(toldOf(1_500, 0, 9_000)).toBe(toldOf(1_500, 0));
   });
 
   it('about fifty a second are told while many come', () => {
