@@ -6,6 +6,7 @@ export type { Database, Executor, Transaction } from './database/executor.js';
 export type { QueueTables } from './database/tables.js';
 export type { EnqueueArgs } from './queue/enqueue-args.js';
 export type { EnqueueOptions } from './queue/enqueue-options.js';
+export type { Enqueued } from './queue/enqueued.js';
 export type { AnyRow, RowOfKind } from './queue/is-kind.js';
 export type {
   MoveAnswer,
@@ -15,10 +16,10 @@ export type {
   ReplayOptions,
   RescheduleTime,
 } from './queue/moves.js';
-export type { EmptyItem, Enqueued, EnqueueItem, Queue, QueueOptions } from './queue/queue.js';
+export type { EmptyItem, EnqueueItem, Queue, QueueOptions } from './queue/queue.js';
 export { createQueue } from './queue/queue.js';
 export type { Ended, Handler, Handlers, JobContext, Settled } from './registry/handlers.js';
-export type { JobOptions, JobType } from './registry/job.js';
+export type { JobOptions, JobType, OnDuplicate } from './registry/job.js';
 export { job } from './registry/job.js';
 export type { JsonObject, JsonValue } from './registry/json.js';
 export type { AnyRegistry, JobTypes, PayloadOf, Registry, ResultOf } from './registry/registry.js';

@@ -14,8 +14,9 @@ export interface Need {
 // biome-ignore format: a line a need
 export const needs: { readonly [Role in QueueRole]: readonly Need[] } = {
   enqueuer: [
-    { command: 'insert', columns: ['queue', 'kind', 'payload', 'priority', 'run_at', 'max_attempts', 'timeout_s'] },
-    { command: 'select', columns: ['id'] }, // `returning id`
+    { command: 'insert', columns: ['queue', 'kind', 'payload', 'priority', 'run_at', 'max_attempts', 'timeout_s', 'dedupe_key'] },
+    // What an enqueue answers, and who holds its dedupe key.
+    { command: 'select', columns: ['id', 'kind', 'dedupe_key', 'state'] },
   ],
   worker: [
     {

@@ -1,10 +1,12 @@
 /** What one enqueue may say, and the row it becomes once every check has passed. */
+import type { OnDuplicate } from '../registry/job.js';
 import { jobDefaults, limits } from '../registry/job-options.js';
 import { payloadText } from '../registry/payload.js';
 import { type AnyRegistry, kindOf } from '../registry/registry.js';
 import type { NewJob } from '../sql/enqueue.js';
 import { checkKeys, trueOrFalse, wholeNumber } from '../words/checks.js';
 import { checkWhen } from '../words/times.js';
+import { type Dedupe, dedupeOf } from './dedupe.js';
 
 /** These win over the kind's options. */
 export interface EnqueueOptions {
@@ -25,13 +27,33 @@ export interface EnqueueOptions {
    * @default true
    */
   readonly wake?: boolean | undefined;
+  /** At most one job of the kind with this key waits or runs at a time: 1 to 512 characters. */
+  readonly dedupeKey?: string | undefined;
+  /**
+   * What to do when the dedupe key is taken; without a key nothing.
+   * @default 'skip'
+   */
+  readonly onDuplicate?: OnDuplicate | undefined;
+  /** Only with `onDuplicate: 'debounce'`: no later than so many ms after the job was enqueued first. */
+  readonly maxWaitMs?: number | undefined;
 }
 
-export const enqueueOptionKeys = ['delayMs', 'runAt', 'priority', 'maxAttempts', 'wake'];
+export const enqueueOptionKeys = [
+  'delayMs',
+  'runAt',
+  'priority',
+  'maxAttempts',
+  'wake',
+  'dedupeKey',
+  'onDuplicate',
+  'maxWaitMs',
+];
 
 /** A job that has passed every check, and whether sleeping workers are told of it. */
 export interface CheckedJob extends NewJob {
   readonly wake: boolean;
+  /** Of a job with a dedupe key. */
+  readonly dedupe: Dedupe | undefined;
 }
 
 /** The checked job. Throws `UNKNOWN_KIND`, `INVALID_PAYLOAD` or `INVALID_OPTION`. */
@@ -54,6 +76,7 @@ export function newJob(
     maxAttempts: wholeNumber('maxAttempts', maxAttempts, ...limits.maxAttempts),
     timeoutS: (type.options.rescueAfterMs ?? jobDefaults.rescueAfterMs) / 1_000,
     wake: trueOrFalse('wake', options.wake ?? true),
+    dedupe: dedupeOf(String(kind), type.options, options, payload),
   };
 }
 

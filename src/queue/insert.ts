@@ -2,18 +2,19 @@
 import { type Executor, isTransaction, type Transaction } from '../database/executor.js';
 import { channelOf, tableName } from '../database/table-name.js';
 import type { JobsTable } from '../database/tables.js';
-import { enqueue } from '../sql/enqueue.js';
+import { enqueue, type KeyedAnswer } from '../sql/enqueue.js';
 import { enqueueMany } from '../sql/enqueue-many.js';
-import type { Notifications } from '../sql/notify.js';
+import { type Notifications, notify } from '../sql/notify.js';
 import { batches } from './batches.js';
 import type { CheckedJob } from './enqueue-options.js';
+import type { Enqueued } from './enqueued.js';
+import { insertKeyed, insertManyKeyed, keyedOf } from './keyed.js';
 import { createWakeUps } from './wake-ups.js';
 
 export interface Inserts {
-  /** Gives the id. */
-  one(tx: Executor, job: CheckedJob): Promise<number>;
-  /** All or nothing; gives the ids in the order of the list. */
-  many(tx: Executor, jobs: readonly CheckedJob[]): Promise<number[]>;
+  one(tx: Executor, job: CheckedJob): Promise<Enqueued>;
+  /** All or nothing; answers in the order of the list. */
+  many(tx: Executor, jobs: readonly CheckedJob[]): Promise<Enqueued[]>;
 }
 
 export function createInserts(jobs: JobsTable): Inserts {
@@ -27,30 +28,55 @@ export function createInserts(jobs: JobsTable): Inserts {
     return texts.length > 0 ? { channel, texts } : undefined;
   }
 
-  /** Several statements are one transaction: the caller's, or one of our own. */
-  async function insertParts(
-    tx: Executor,
-    list: readonly CheckedJob[],
-    parts: readonly (readonly CheckedJob[])[],
-  ): Promise<number[]> {
-    if (parts.length > 1 && !isTransaction(tx)) {
-      return tx.transaction((inner: Transaction) => insertParts(inner, list, parts));
+  async function insertOne(tx: Executor, job: CheckedJob): Promise<KeyedAnswer> {
+    const keyed = keyedOf(job);
+    const notifications = told(tx, [job]);
+    if (!keyed) return plainAnswer(await enqueue(tx, table, job, notifications));
+    const answer = await insertKeyed(tx, table, keyed, notifications);
+    if (notifications && !answer.news) wakeUps.untold(tx, [job]);
+    return answer;
+  }
+
+  /** Several statements are one transaction: the caller's, or one of our own. Those with a key may take several. */
+  async function insertMany(tx: Executor, list: readonly CheckedJob[]): Promise<KeyedAnswer[]> {
+    const keyed = list.map(keyedOf);
+    const plain = list.filter((_, n) => !keyed[n]);
+    const [only] = list;
+    if (only && list.length === 1 && keyed[0]) return [await insertOne(tx, only)];
+    const parts = [...batches(plain)];
+    if ((parts.length > 1 || plain.length < list.length) && !isTransaction(tx)) {
+      return tx.transaction((inner: Transaction) => insertMany(inner, list));
     }
+    const withKey = keyed.filter((job) => job !== undefined);
+    const keyedAnswers = await insertManyKeyed(tx, table, withKey);
+    // One wake-up of a queue for the whole list.
+    const news = [...withKey.filter((_, n) => keyedAnswers[n]?.news), ...plain];
     const ids: number[] = [];
     for (const part of parts) {
-      // One wake-up of a queue for the whole list.
-      const notifications = part === parts.at(-1) ? told(tx, list) : undefined;
+      const notifications = part === parts.at(-1) ? told(tx, news) : undefined;
       ids.push(...(await enqueueMany(tx, table, part, notifications)));
     }
-    return ids;
+    const notifications = parts.length === 0 ? told(tx, news) : undefined;
+    if (notifications) await notify(tx, notifications);
+    const [nextKeyed, nextPlain] = [keyedAnswers.values(), ids.values()];
+    return keyed.map((job) =>
+      job ? (nextKeyed.next().value ?? plainAnswer(0)) : plainAnswer(nextPlain.next().value ?? 0),
+    );
   }
 
   /** Remembers how it went, for the wake-ups that follow. */
-  async function remembered(list: readonly CheckedJob[], insert: () => Promise<number[]>): Promise<number[]> {
+  async function remembered(
+    list: readonly CheckedJob[],
+    insert: () => Promise<readonly KeyedAnswer[]>,
+  ): Promise<Enqueued[]> {
     try {
-      const ids = await insert();
-      wakeUps.inserted(ids);
-      return ids;
+      const answers = await insert();
+      const ids = answers.filter(({ duplicate }) => !duplicate).map(({ id }) => id);
+      wakeUps.inserted(
+        ids,
+        answers.reduce((sum, { lostIds }) => sum + lostIds, 0),
+      );
+      return answers.map(({ id, duplicate }) => ({ id, duplicate }));
     } catch (error) {
       wakeUps.failed(list);
       throw error;
@@ -59,9 +85,14 @@ export function createInserts(jobs: JobsTable): Inserts {
 
   return {
     async one(tx, job) {
-      const [id = 0] = await remembered([job], async () => [await enqueue(tx, table, job, told(tx, [job]))]);
-      return id;
+      const [enqueued] = await remembered([job], async () => [await insertOne(tx, job)]);
+      return enqueued ?? { id: 0, duplicate: false };
     },
-    many: (tx, list) => remembered(list, () => insertParts(tx, list, [...batches(list)])),
+    many: (tx, list) => remembered(list, () => insertMany(tx, list)),
   };
+}
+
+/** Of a job without a key. */
+function plainAnswer(id: number): KeyedAnswer {
+  return { id, duplicate: false, news: true, lostIds: 0 };
 }

@@ -13,15 +13,11 @@ import {
   enqueueOptionKeys,
   newJob,
 } from './enqueue-options.js';
+import type { Enqueued } from './enqueued.js';
 import { createInserts } from './insert.js';
 import { type AnyRow, isKind, type RowOfKind } from './is-kind.js';
 import { createMoves } from './make-moves.js';
 import type { Moves } from './moves.js';
-
-/** What an enqueue answers. */
-export interface Enqueued {
-  readonly id: number;
-}
 
 /** One job of a list. */
 export interface EnqueueItem<Kind, Payload> extends EnqueueOptions {
@@ -44,8 +40,13 @@ export interface Queue<R extends AnyRegistry, Tx = Executor> extends Moves<R, Tx
    * Inserts one job in the caller's transaction: it exists if and only if that commits. With a `db` it commits at once.
    * Usable detached: `const { enqueue } = queue`.
    *
+   * Where its dedupe key is taken by a job that waits or runs, the answer is that job's id and `duplicate: true`. While
+   * another transaction is about to give or free the key, it waits for the end of that.
+   *
    * @throws QueueError before any SQL, so that the transaction stays usable: `UNKNOWN_KIND`, `INVALID_PAYLOAD`,
-   * `INVALID_OPTION`, `INVALID_EXECUTOR`, `TRANSACTION_REQUIRED`. Errors of Postgres come as Drizzle throws them.
+   * `INVALID_OPTION`, `INVALID_EXECUTOR`, `TRANSACTION_REQUIRED`. `DUPLICATE_NOT_SEEN` where the job that has the key is
+   * hidden from this role. Errors of Postgres come as Drizzle throws them: with a dedupe key, 40001 under
+   * `repeatable read` and above, and 40P01 where two transactions take the same keys in opposite order.
    */
   enqueue<Kind extends keyof R['kinds'] & string>(
     tx: Tx,
@@ -55,6 +56,9 @@ export interface Queue<R extends AnyRegistry, Tx = Executor> extends Moves<R, Tx
   /**
    * Inserts a mixed list, all or nothing, in statements of up to 5,000 jobs. The answers are in the order of the
    * list; the empty list sends no SQL.
+   *
+   * Those with dedupe keys come first, in the order of kinds and keys, so that two lists never deadlock; those that
+   * replace or debounce take a statement each. Of a key that is in the list twice, one job comes.
    *
    * @throws QueueError as {@link enqueue}, with the index of the job in `data.index`
    */
@@ -135,7 +139,7 @@ export function createQueue<Kinds extends JobTypes>(
     async enqueue(tx: Executor, kind: string, ...[payload, given]: readonly unknown[]) {
       assertUsable(tx);
       const job = newJob(registry, kind, payload, checkEnqueueOptions(given), maxPayloadBytes);
-      return { id: await inserts.one(tx, job) };
+      return inserts.one(tx, job);
     },
 
     async enqueueMany(tx: Executor, list: readonly unknown[]) {
@@ -143,7 +147,7 @@ export function createQueue<Kinds extends JobTypes>(
       if (!Array.isArray(list)) throw invalidOption('list', 'an array of { kind, payload }', list);
       // Array.from, because map would pass over holes.
       const newJobs = Array.from(list, (item, index) => newJobOf(registry, item, index, maxPayloadBytes));
-      return (await inserts.many(tx, newJobs)).map((id) => ({ id }));
+      return inserts.many(tx, newJobs);
     },
 
     isKind<Kind extends keyof Kinds & string>(

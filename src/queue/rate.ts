@@ -9,6 +9,8 @@ const sampleMs = 250;
 export interface Rate {
   /** Told of an insert of so many jobs, the last of which has this id. */
   had(jobs: number, lastId: number, nowMs: number): void;
+  /** Told of ids that this process drew for jobs which were not inserted. */
+  lost(ids: number): void;
   /** 0 until something is known. */
   perSecond(): { readonly table: number; readonly own: number };
 }
@@ -27,6 +29,9 @@ export function createRate(): Rate {
       rates = { table: perSecond(lastId - began.id), own: perSecond(own) };
       began = { atMs: nowMs, id: lastId };
       own = 0;
+    },
+    lost(ids) {
+      if (began) began = { ...began, id: began.id + ids };
     },
     perSecond: () => rates,
   };

@@ -21,8 +21,10 @@ const mostShares = 10;
 export interface WakeUps {
   /** The notices that go out with the insert of these jobs. */
   notices(tx: Executor, jobs: readonly Waking[]): readonly string[];
-  /** Told of the ids that an insert gave, or that it failed. */
-  inserted(ids: readonly number[]): void;
+  /** Told that nobody hears of these jobs after all: no job came of them. */
+  untold(tx: Executor, jobs: readonly Waking[]): void;
+  /** Told of the ids that an insert gave, and how many it drew for jobs that were duplicates; or that it failed. */
+  inserted(ids: readonly number[], lostIds?: number): void;
   failed(jobs: readonly Waking[]): void;
 }
 
@@ -65,9 +67,16 @@ export function createWakeUps(): WakeUps {
       for (const one of wanted) tells(tx, one, now);
       return wanted.map(({ notice }) => noticeText(notice));
     },
-    inserted(ids) {
-      const last = ids.at(-1);
-      if (last !== undefined) rate.had(ids.length, last, performance.now());
+    untold(tx, jobs) {
+      for (const notice of noticesOf(jobs)) {
+        toldAt.delete(subjectOf(notice));
+        toldBy.get(tx)?.delete(subjectOf(notice));
+      }
+    },
+    inserted(ids, lostIds = 0) {
+      rate.lost(lostIds);
+      const last = ids.reduce((last, id) => Math.max(last, id), 0); // in a list with keys they come in any order
+      if (ids.length > 0) rate.had(ids.length, last, performance.now());
     },
     failed(jobs) {
       for (const { subject } of wantedOf(jobs, 0)) {

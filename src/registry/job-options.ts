@@ -1,13 +1,15 @@
 /** The defaults of a kind's options, and their checks. */
-import { checkFunction, checkKeys, wholeNumber } from '../words/checks.js';
+import { checkFunction, checkKeys, oneOf, wholeNumber } from '../words/checks.js';
 import { invalidOption } from '../words/errors.js';
-import type { JobOptions } from './job.js';
+import { checkDelay } from '../words/times.js';
+import type { JobOptions, OnDuplicate } from './job.js';
 
 export const jobDefaults = {
   maxAttempts: 10,
   timeoutMs: 15 * 60_000,
   rescueAfterMs: 60_000,
   priority: 0,
+  onDuplicate: 'skip',
 } as const;
 
 /** The bounds of options that exist both for a kind and for one enqueue. */
@@ -19,7 +21,19 @@ export const limits = {
   timeoutMs: [1, 2_147_483_647],
 } as const;
 
-const keys = ['maxAttempts', 'timeoutMs', 'rescueAfterMs', 'priority', 'retry'];
+/** What an enqueue may do when its dedupe key is taken. */
+export const onDuplicates: readonly OnDuplicate[] = ['skip', 'replace', 'debounce'];
+
+const keys = [
+  'maxAttempts',
+  'timeoutMs',
+  'rescueAfterMs',
+  'priority',
+  'retry',
+  'dedupeKey',
+  'onDuplicate',
+  'maxWaitMs',
+];
 
 /** The options as given, checked and frozen. */
 export function checkJobOptions<Payload>(given: JobOptions<Payload>): JobOptions<Payload> {
@@ -27,7 +41,7 @@ export function checkJobOptions<Payload>(given: JobOptions<Payload>): JobOptions
     throw invalidOption('queue', 'a method, as in job(…).queue(…), and no option', given.queue);
   }
   checkKeys('job(…)', given, keys);
-  const { maxAttempts, timeoutMs, rescueAfterMs, priority, retry } = given;
+  const { maxAttempts, timeoutMs, rescueAfterMs, priority, retry, dedupeKey } = given;
   if (maxAttempts !== undefined) wholeNumber('maxAttempts', maxAttempts, ...limits.maxAttempts);
   if (priority !== undefined) wholeNumber('priority', priority, ...limits.priority);
   if (timeoutMs !== undefined && timeoutMs !== Number.POSITIVE_INFINITY) {
@@ -38,5 +52,16 @@ export function checkJobOptions<Payload>(given: JobOptions<Payload>): JobOptions
     if (rescueAfterMs % 1_000 !== 0) throw invalidOption('rescueAfterMs', 'in whole seconds', rescueAfterMs);
   }
   if (retry !== undefined) checkFunction('retry', retry);
+  if (dedupeKey !== undefined) checkFunction('dedupeKey', dedupeKey);
+  checkOnDuplicate(given.onDuplicate, given.maxWaitMs);
   return Object.freeze({ ...given });
+}
+
+/** What to do about a duplicate, for a kind or for one enqueue; `INVALID_OPTION` where the two do not fit together. */
+export function checkOnDuplicate(onDuplicate: unknown, maxWaitMs: unknown): OnDuplicate | undefined {
+  const checked = onDuplicate === undefined ? undefined : oneOf('onDuplicate', onDuplicate, onDuplicates);
+  if (maxWaitMs === undefined) return checked;
+  checkDelay('maxWaitMs', maxWaitMs);
+  if (checked === 'debounce') return checked;
+  throw invalidOption('maxWaitMs', "left out where `onDuplicate` is not 'debounce'", maxWaitMs);
 }

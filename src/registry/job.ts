@@ -4,6 +4,17 @@ import { checkName } from '../words/checks.js';
 import { checkJobOptions } from './job-options.js';
 import type { JsonObject } from './json.js';
 
+/**
+ * What an enqueue does when its dedupe key is taken by a job that has not ended:
+ *
+ * - `'skip'` leaves that job as it is.
+ * - `'replace'` gives a job that waits the new payload and options, and the new time unless it waits for a retry, whose
+ *   pause is not cut short. A job that runs is left as it is.
+ * - `'debounce'` is the same with a last time, `maxWaitMs` after the job was enqueued first: each enqueue moves the job
+ *   to its own `delayMs`, so that it runs when they have stopped coming.
+ */
+export type OnDuplicate = 'skip' | 'replace' | 'debounce';
+
 /** What jobs of a kind have in common. An enqueue option wins over these, these win over the defaults. */
 export interface JobOptions<Payload> {
   /**
@@ -37,6 +48,22 @@ export interface JobOptions<Payload> {
   readonly retry?:
     | ((error: unknown, attempt: number, payload: Payload) => number | false | undefined)
     | undefined;
+  /**
+   * The dedupe key of a job, from its payload: at most one job of this kind with the same key waits or runs at a time.
+   * 1 to 512 characters; `undefined` for a job that may have any number of its like. Keys of different kinds never meet.
+   * When it throws, or gives something else, the enqueue is refused with `INVALID_OPTION`.
+   */
+  readonly dedupeKey?: ((payload: Payload) => string | undefined) | undefined;
+  /**
+   * What an enqueue does when its dedupe key is taken.
+   * @default 'skip'
+   */
+  readonly onDuplicate?: OnDuplicate | undefined;
+  /**
+   * Only with `onDuplicate: 'debounce'`: the job runs no later than so many ms after it was enqueued first, however
+   * often it is moved; from 0 to a hundred years. Without, it may be put off for ever.
+   */
+  readonly maxWaitMs?: number | undefined;
 }
 
 /** One kind of job: its types, its queue name and its options. Make it with {@link job}. */

@@ -6,6 +6,7 @@ import { numberOf, rows } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 import type { NewJob } from './enqueue.js';
 import { type Notifications, notifiedAll } from './notify.js';
+import { saidOf, saidTable } from './said.js';
 
 /** The most jobs in one statement; more are slower, not faster. */
 export const largestInsert = 5_000;
@@ -29,12 +30,7 @@ export async function enqueueMany(
   const inserted = await rows(
     db,
     sql`
-with said as materialized (
-  select *
-  from   rows from (jsonb_to_recordset(${jsonb(JSON.stringify(said))}) as (
-           queue text, kind text, priority smallint, run_at timestamptz, delay_ms bigint, max_attempts int, timeout_s int)
-         ) with ordinality as said(queue, kind, priority, run_at, delay_ms, max_attempts, timeout_s, line)
-)
+with ${saidTable(said)}
 insert into ${jobs} (queue, kind, payload, priority, run_at, max_attempts, timeout_s)
 select said.queue,
        said.kind,
@@ -51,48 +47,4 @@ returning id`,
   );
   // RETURNING promises no order, but the ids grow with the list.
   return inserted.map((row) => numberOf(row['id'])).sort((a, b) => a - b);
-}
-
-type Said = Omit<NewJob, 'payload'>;
-
-/** What the jobs say beside their payloads, each line once, and the line of each job, from 1. */
-function saidOf(list: readonly NewJob[]): { readonly said: readonly object[]; readonly lines: number[] } {
-  const lineOf = new Map<string, number>();
-  const said: object[] = [];
-  let last: Said | undefined;
-  let line = 0;
-  const lines = list.map((job) => {
-    if (last && saysTheSame(job, last)) return line;
-    last = job;
-    const columns = columnsOf(job);
-    const key = JSON.stringify(columns);
-    line = lineOf.get(key) ?? said.push(columns);
-    lineOf.set(key, line);
-    return line;
-  });
-  return { said, lines };
-}
-
-function saysTheSame(one: Said, other: Said): boolean {
-  return (
-    one.kind === other.kind &&
-    one.queue === other.queue &&
-    one.priority === other.priority &&
-    one.maxAttempts === other.maxAttempts &&
-    one.timeoutS === other.timeoutS &&
-    'delayMs' in one.when &&
-    'delayMs' in other.when &&
-    one.when.delayMs === other.when.delayMs
-  );
-}
-
-function columnsOf({ queue, kind, priority, when, maxAttempts, timeoutS }: Said): object {
-  return {
-    queue,
-    kind,
-    priority,
-    ...('runAt' in when ? { run_at: when.runAt } : { delay_ms: when.delayMs }),
-    max_attempts: maxAttempts,
-    timeout_s: timeoutS,
-  };
 }

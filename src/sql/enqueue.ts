@@ -1,5 +1,5 @@
 /** The `enqueue` move: jobs come into being, in the caller's transaction. */
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { Executor } from '../database/executor.js';
 import { jsonb } from '../database/parameters.js';
 import { numberOf, rows } from '../database/rows.js';
@@ -17,6 +17,22 @@ export interface NewJob {
   readonly when: When;
   readonly maxAttempts: number;
   readonly timeoutS: number;
+}
+
+/** A job of which there is at most one unfinished with its kind and key. */
+export interface KeyedJob extends NewJob {
+  readonly key: string;
+}
+
+/** What became of a job with a key. */
+export interface KeyedAnswer {
+  /** Of the new job, or of the one that has the key. */
+  readonly id: number;
+  readonly duplicate: boolean;
+  /** Whether there is something that sleeping workers should know: a job that was inserted, or that is due sooner. */
+  readonly news: boolean;
+  /** Of the sequence: those that were drawn for a job which was not inserted. */
+  readonly lostIds: number;
 }
 
 /** Inserts one job and gives its id. What is to be told with it goes out when the transaction commits. */
@@ -37,7 +53,7 @@ returning id${notifications ? sql`, ${notified(notifications)} as notified` : sq
 }
 
 /** From the call, not from the start of the transaction, which `now()` would give. */
-function runAt(when: When) {
+export function runAt(when: When): SQL {
   if ('runAt' in when) return sql`${when.runAt}::timestamptz`;
   if (when.delayMs === 0) return sql`clock_timestamp()`;
   return sql`clock_timestamp() + ${when.delayMs}::float8 * interval '1 millisecond'`;

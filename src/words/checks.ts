@@ -28,6 +28,29 @@ export function checkName(option: string, given: unknown): void {
   );
 }
 
+/** Of a dedupe key, in characters; the table's CHECK says the same. */
+const longestKey = 512;
+
+/** What a dedupe key has to be, or undefined where the value is one. */
+export function wrongKey(given: unknown): string | undefined {
+  if (typeof given === 'string' && given !== '' && given.isWellFormed() && !given.includes('\0')) {
+    if (given.length <= longestKey) return undefined;
+    if (given.length <= 2 * longestKey && [...given].length <= longestKey) return undefined;
+  }
+  return `a text of 1 to ${longestKey} characters without NUL or halves of a surrogate pair`;
+}
+
+/** One of these texts, or `INVALID_OPTION` with them named. */
+export function oneOf<const Name extends string>(
+  option: string,
+  given: unknown,
+  names: readonly Name[],
+): Name {
+  const found = names.find((name) => name === given);
+  if (found !== undefined) return found;
+  throw invalidOption(option, `one of ${names.map((name) => `'${name}'`).join(', ')}`, given);
+}
+
 /** A function, or `INVALID_OPTION`. */
 export function checkFunction(option: string, given: unknown): void {
   if (typeof given !== 'function') throw invalidOption(option, 'a function', given);

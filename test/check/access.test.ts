@@ -45,7 +45,9 @@ it('a role without rights is told each that it needs', async () => {
   ]);
   expect(await mend('enqueuer')).toEqual([
     expect.stringContaining('Run: grant insert ("queue", "kind", "payload", '),
-    expect.stringContaining('Run: grant select ("id") on "public"."jobs" to "it".'),
+    expect.stringContaining(
+      'Run: grant select ("id", "kind", "dedupe_key", "state") on "public"."jobs" to "it".',
+    ),
   ]);
   expect(await mend('worker')).toEqual([
     expect.stringContaining('Run: grant select on "public"."jobs" to "it".'),

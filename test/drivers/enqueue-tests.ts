@@ -93,4 +93,45 @@ export function enqueueTests(used: UsedDriver): void {
       from   jobs`);
     expect(stored).toEqual([{ jobs: 12_001, transactions: 1, inOrder: true }]);
   });
+
+  it('names the job that holds a dedupe key, by both ways', async () => {
+    const options = { dedupeKey: `it's "k", {\\}` };
+    const first = await queue.enqueue(used.db, 'greet', 'first', options);
+    const held = { id: first.id, duplicate: true };
+    expect(first.duplicate).toBe(false);
+    expect(await queue.enqueue(used.db, 'greet', 'second', options)).toEqual(held);
+    const kinds = ['greet', 'greet', 'greet', 'greet'] as const;
+    const keys = [undefined, 'other', options.dedupeKey, 'other'];
+    const list = kinds.map((kind, n) => ({ kind, payload: n, dedupeKey: keys[n] }));
+    const answers = await queue.enqueueMany(used.db, list);
+    expect(answers.map(({ duplicate }) => duplicate)).toEqual([false, false, true, true]);
+    expect(answers[2]).toEqual(held);
+    expect(answers[3]?.id).toBe(answers[1]?.id);
+    const stored = await used.read(sql`select id::float8 as id, payload from jobs order by payload::text`);
+    const [plain, other] = answers;
+    expect(stored).toEqual([
+      { id: first.id, payload: 'first' },
+      { id: plain?.id, payload: 0 },
+      { id: other?.id, payload: 1 },
+    ]);
+  });
+
+  it('replaces a job that waits, and none that runs', async () => {
+    const replace = { dedupeKey: 'k', onDuplicate: 'replace', delayMs: 60_000 } as const;
+    const debounce = { ...replace, onDuplicate: 'debounce', maxWaitMs: 1_000 } as const;
+    const { id } = await queue.enqueue(used.db, 'greet', 1, replace);
+    const stored = () =>
+      used.read(sql`
+      select payload, (run_at <= created_at + interval '1 second')::int as soon from jobs`);
+    expect(await queue.enqueue(used.db, 'greet', 2, replace)).toEqual({ id, duplicate: true });
+    expect(await stored()).toEqual([{ payload: 2, soon: 0 }]);
+    expect(await queue.enqueueMany(used.db, [{ kind: 'greet', payload: 3, ...debounce }])).toEqual([
+      { id, duplicate: true },
+    ]);
+    expect(await stored()).toEqual([{ payload: 3, soon: 1 }]);
+    await used.read(sql`
+      update jobs set state = 'running', locked_by = 'w/1', heartbeat_at = now(), started_at = now() where id = ${id}`);
+    expect(await queue.enqueue(used.db, 'greet', 4, replace)).toEqual({ id, duplicate: true });
+    expect(await stored()).toEqual([{ payload: 3, soon: 1 }]);
+  });
 }

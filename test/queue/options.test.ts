@@ -32,7 +32,7 @@ describe('an enqueue option', () => {
   it('that is null counts as left out', async () => {
     const given = { priority: null, maxAttempts: null, delayMs: null, runAt: null };
     const enqueued = await callPlainly(queue.enqueue, database.db, 'ping', undefined, given);
-    expect(enqueued).toEqual({ id: expect.any(Number) });
+    expect(enqueued).toEqual({ id: expect.any(Number), duplicate: false });
   });
 });
 

@@ -153,6 +153,50 @@ describe('a wake-up', () => {
     expect(await heardUntilNow()).toEqual([['mail', 1]]);
   });
 
+  it('does not go out with a duplicate, and goes out with the next job that is none', async () => {
+    const key = { dedupeKey: 'k' };
+    await queue.enqueue(database.db, 'send', { n: 1 }, key);
+    expect(await heardUntilNow()).toEqual([['mail', 1]]);
+    await database.db.transaction(async (tx) => {
+      await queue.enqueue(tx, 'send', { n: 2 }, key);
+      await queue.enqueueMany(tx, [{ kind: 'send', payload: { n: 3 }, ...key }]);
+      expect((await queue.enqueue(tx, 'send', { n: 4 })).duplicate).toBe(false);
+      await queue.enqueue(tx, 'send', { n: 5 }, key);
+    });
+    expect(await heardUntilNow()).toEqual([['mail', 1]]);
+    await queue.enqueue(database.db, 'send', { n: 6 }, key);
+    await queue.enqueueMany(database.db, [{ kind: 'send', payload: { n: 7 }, ...key }]);
+    expect(await heardUntilNow()).toEqual([]);
+  });
+
+  it('of a list counts the jobs that were inserted', async () => {
+    const list = ['a', 'b', 'a', 'c'].map((dedupeKey) => ({ kind: 'sweep', dedupeKey }) as const);
+    await queue.enqueueMany(database.db, list);
+    expect(await heardUntilNow()).toEqual([['default', 3]]);
+    await queue.enqueueMany(database.db, [...list, { kind: 'sweep' }, { kind: 'send', payload: { n: 1 } }]);
+    expect(await heardUntilNow()).toEqual([
+      ['default', 1],
+      ['mail', 1],
+    ]);
+  });
+
+  it.each(['replace', 'debounce'] as const)('goes out with a %s that makes a job due sooner', async (way) => {
+    const options = { dedupeKey: 'k', onDuplicate: way };
+    const replace = (delayMs: number) =>
+      queue.enqueue(database.db, 'send', { n: delayMs }, { ...options, delayMs });
+    await replace(60_000);
+    expect(await heardUntilNow()).toEqual([['mail', 'later']]);
+    await replace(90_000);
+    expect(await heardUntilNow()).toEqual([]);
+    await replace(30_000);
+    expect(await heardUntilNow()).toEqual([['mail', 'later']]);
+    await queue.enqueueMany(database.db, [{ kind: 'send', payload: { n: 0 }, ...options }]);
+    expect(await heardUntilNow()).toEqual([['mail', 1]]);
+    await database.sql`update jobs set queue = 'elsewhere', run_at = run_at - interval '1 hour'`;
+    await replace(0);
+    expect(await heardUntilNow()).toEqual([['mail', 1]]);
+  });
+
   it('is a boolean, or refused before any SQL', async () => {
     await expect(queue.enqueue(database.db, 'send', { n: 1 }, { wake: 1 as never })).rejects.toThrow(
       /wake.*true or false/,
@@ -179,21 +223,29 @@ describe('of many enqueues', () => {
   const db = drizzle({ client: postgres({ max: 1 }) });
   const one = [{ queue: 'mail', when: { delayMs: 0 }, wake: true }];
 
-  /** How many of so many enqueues a second are told over two seconds, where others enqueue so many. */
-  function toldOf(own: number, others: number): number {
+  /**
+   * How many of so many enqueues a second are told over two seconds, where others enqueue so many, or so many ids are
+   * lost to duplicates of our own.
+   */
+  function toldOf(own: number, others: number, lost = 0): number {
     const wakeUps = createWakeUps();
-    const each = (own + others) / own;
+    const each = (own + others + lost) / own;
     let told = 0;
     for (let n = 0; n < own * 2; n++) {
       now.mockReturnValue((n * 1_000) / own);
       told += wakeUps.notices(db, one).length;
-      wakeUps.inserted([Math.round((n + 1) * each)]);
+      wakeUps.inserted([Math.round((n + 1) * each)], lost / own);
     }
     return told;
   }
 
   it('all are told while few jobs come', () => {
     expect(toldOf(150, 0)).toBe(300);
+  });
+
+  it('duplicates are no jobs that come', () => {
+    expect(toldOf(150, 0, 900)).toBe(300);
+    expect(toldOf(1_500, 0, 9_000)).toBe(toldOf(1_500, 0));
   });
 
   it('about fifty a second are told while many come', () => {
@@ -229,5 +281,8 @@ describe('of many enqueues', () => {
     expect(rate.perSecond()).toEqual({ table: 500, own: 12 });
     rate.had(10, 5, 500);
     expect(rate.perSecond()).toEqual({ table: 40, own: 40 });
+    rate.lost(50);
+    rate.had(5, 105, 750);
+    expect(rate.perSecond()).toEqual({ table: 200, own: 20 });
   });
 });

@@ -68,6 +68,8 @@ describe('job', () => {
     ],
     ['rescueAfterMs', [1_001, 60_500], 'in whole seconds'],
     ['retry', [1_000, 'never', null, {}], 'a function'],
+    ['dedupeKey', ['k', 5, null, {}], 'a function'],
+    ['onDuplicate', ['ignore', 'SKIP', 1, null, true], "one of 'skip', 'replace', 'debounce'"],
   ])('refuses every wrong %s', (option, values, sentence) => {
     for (const value of values) {
       expect(() => jobOf({ [option]: value }), String(value)).toThrow(
@@ -82,15 +84,33 @@ describe('job', () => {
     ['timeoutMs', [1, 2_147_483_647, Number.POSITIVE_INFINITY, undefined]],
     ['rescueAfterMs', [1_000, 86_400_000, undefined]],
     ['retry', [() => false, undefined]],
+    ['dedupeKey', [() => 'k', undefined]],
+    ['onDuplicate', ['skip', 'replace', 'debounce', undefined]],
   ])('takes every right %s', (option, values) => {
     for (const value of values) expect(jobOf({ [option]: value }).options).toEqual({ [option]: value });
+  });
+
+  it('takes a longest wait with debounce only', () => {
+    const options = { onDuplicate: 'debounce', maxWaitMs: 0 } as const;
+    expect(job(options).options).toEqual(options);
+    for (const maxWaitMs of [-1, Number.NaN, '5', null, 4e12]) {
+      expect(() => jobOf({ ...options, maxWaitMs })).toThrow(
+        refused('Expected `maxWaitMs` to be a number of ms from 0 to 3153600000000, got '),
+      );
+    }
+    for (const onDuplicate of ['skip', 'replace', undefined]) {
+      expect(() => jobOf({ onDuplicate, maxWaitMs: 5 })).toThrow(
+        refused("Expected `maxWaitMs` to be left out where `onDuplicate` is not 'debounce', got 5."),
+      );
+    }
   });
 
   it('refuses an unknown option and names the nearest', () => {
     expect(() => jobOf({ maxAttempt: 3 })).toThrow(
       refused(
         'Unknown option "maxAttempt" in job(…). Did you mean "maxAttempts"? ' +
-          'Known are: maxAttempts, timeoutMs, rescueAfterMs, priority, retry.',
+          'Known are: maxAttempts, timeoutMs, rescueAfterMs, priority, retry, dedupeKey, ' +
+          'onDuplicate, maxWaitMs.',
       ),
     );
     expect(() => jobOf({ queue: 'mail' })).toThrow(

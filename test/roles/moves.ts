@@ -41,6 +41,22 @@ export const moves: { readonly [Role in QueueRole]: { readonly [name: string]: M
       const states = await Promise.all(added.map(({ id }) => stateOf(roles.sql, id)));
       return states.join() === 'available,available';
     },
+    async 'enqueue with a dedupe key'(roles, actor) {
+      const queue = createQueue(registry, { tables: roles.tables, requireTransaction: true });
+      const answers = await roles.as(actor).transaction(async (tx) => {
+        const enqueue = () => queue.enqueue(tx, 'greet', { tenant: 'a' }, { dedupeKey: 'one' });
+        return [await enqueue(), await enqueue()] as const;
+      });
+      return (await stateOf(roles.sql, answers[1].id)) === 'available' && answers[1].duplicate;
+    },
+    async 'enqueueMany with dedupe keys'(roles, actor) {
+      const queue = createQueue(registry, { tables: roles.tables, requireTransaction: true });
+      const list = ['two', 'two', 'three'].map(
+        (dedupeKey) => ({ kind: 'greet', payload: { tenant: 'a' }, dedupeKey }) as const,
+      );
+      const added = await roles.as(actor).transaction((tx) => queue.enqueueMany(tx, list));
+      return added.map(({ duplicate }) => duplicate).join() === 'false,true,false';
+    },
   },
   worker: {
     async session(roles, actor) {

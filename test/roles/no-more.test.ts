@@ -31,7 +31,7 @@ const forbidden: { readonly [Role in QueueRole]: readonly string[] } = {
   enqueuer: [
     'select * from jobs',
     'select payload from jobs',
-    "select id from jobs where kind = 'greet'",
+    "select id from jobs where queue = 'default'",
     'select id from jobs for update',
     "insert into jobs (kind, payload) values ('greet', '{}') returning payload",
     "insert into jobs (kind, payload) values ('greet', '{}') on conflict (id) do update set kind = 'other'",
@@ -93,6 +93,7 @@ const others: readonly [actor: QueueRole, of: QueueRole][] = [
 it.each(others)('%s makes no move of the %s', async (actor, of) => {
   for (const [name, move] of Object.entries(moves[of])) {
     if (name === 'session') continue; // needs no right
+    if (actor === 'enqueuer' && name === 'counts') continue; // it sees the states of the jobs, for their dedupe keys
     await expect(move(roles, actor).catch(sqlState), name).resolves.toBe('42501');
   }
 });

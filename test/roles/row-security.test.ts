@@ -183,6 +183,18 @@ describe('policies that keep tenants apart', () => {
     expect(seen).toEqual([{ id }]);
   });
 
+  it('do not keep dedupe keys apart: one that a hidden job holds is refused, so keys name the tenant', async () => {
+    const keyed = (tenant: string, dedupeKey: string) =>
+      asTenant(tenant, (tx) => enqueue(tx, 'greet', { tenant }, { dedupeKey }));
+    const { id } = await keyed('a', 'k');
+    expect(await keyed('a', 'k')).toEqual({ id, duplicate: true });
+    await expect(keyed('b', 'k')).rejects.toMatchObject({
+      code: 'DUPLICATE_NOT_SEEN',
+      data: { kind: 'greet', dedupeKey: 'k', tries: 10 },
+    });
+    expect((await keyed('b', 'b k')).duplicate).toBe(false);
+  });
+
   it('leave the worker everything', async () => {
     expect(await outcomes(roles, 'worker')).toEqual(all('worker', 'done'));
   });

@@ -158,7 +158,14 @@ async function enqueueAll(first: Database, second: Database, { readOnly }: Row):
   await second.transaction(async (tx: Transaction) => {
     await queue.enqueueMany(tx, completing);
     for (const kind of others) await queue.enqueue(tx, kind);
-    await queue.enqueue(tx, 'short', { n: -1 }, { delayMs: 7_200_000 });
+    const keyed = { delayMs: 7_200_000, dedupeKey: 'k' } as const;
+    await queue.enqueue(tx, 'short', { n: -1 }, keyed);
+    await queue.enqueue(tx, 'short', { n: 0 }, keyed);
+    await queue.enqueue(tx, 'short', { n: -1 }, { ...keyed, onDuplicate: 'debounce', maxWaitMs: 7_200_000 });
+    await queue.enqueueMany(tx, [
+      { ...short(0), ...keyed },
+      { ...short(0), ...keyed },
+    ]);
     await queue.enqueueMany(tx, [
       { ...short(-2), runAt: instant },
       { ...short(-3), delayMs: 10_800_000 },

@@ -14,6 +14,7 @@ export type PlanMode = (typeof planModes)[number];
 export type PlanNode = {
   'Node Type': string;
   'Relation Name'?: string;
+  'Index Name'?: string;
   'Subplan Name'?: string;
   'Total Cost': number;
   'Actual Rows': number;

@@ -1,7 +1,7 @@
 /** The checks that every surface with options shares. */
 
 import { describe, expect, it } from 'vitest';
-import { checkFunction, checkKeys, checkName, wholeNumber } from '../../src/words/checks.js';
+import { checkFunction, checkKeys, checkName, oneOf, wholeNumber, wrongKey } from '../../src/words/checks.js';
 import { givenInData } from '../support/given.js';
 
 const refused = (message: string) => expect.objectContaining({ code: 'INVALID_OPTION', message });
@@ -33,6 +33,37 @@ describe('a whole number', () => {
       refused(`Expected \`n\` to be a whole number from -5 to 5, got ${shown}.`),
     );
   });
+});
+
+describe('a dedupe key', () => {
+  it.each(['k', ' ', 'k'.repeat(512), '😀'.repeat(512), `${'😀'.repeat(256)}${'k'.repeat(256)}`, "'", '\n'])(
+    '%j is one',
+    (key) => {
+      expect(wrongKey(key)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    '',
+    'k'.repeat(513),
+    '😀'.repeat(513),
+    `${'😀'.repeat(512)}k`,
+    'a\0b',
+    '\ud83d',
+    5,
+    null,
+    {},
+    new String('k'),
+  ])('%j is none', (key) => {
+    expect(wrongKey(key)).toMatch(/^a text of 1 to 512 characters/);
+  });
+});
+
+it('one of several texts is taken, and all else refused with them named', () => {
+  expect(oneOf('way', 'b', ['a', 'b'])).toBe('b');
+  for (const given of ['c', '', undefined, null, 1, ['a']]) {
+    expect(() => oneOf('way', given, ['a', 'b'])).toThrow("Expected `way` to be one of 'a', 'b', got ");
+  }
 });
 
 describe('a name', () => {

@@ -27,6 +27,15 @@ expectTypeOf<EnqueueArgs<Registry, 'sendReceipt' | 'reindex'>[0]>().toEqualTypeO
 export async function enqueueOne(note: string | undefined, runAt: Date | undefined): Promise<void> {
   expectTypeOf(await queue.enqueue(tx, 'sendReceipt', { orderId: 1 })).toEqualTypeOf<Enqueued>();
   expectTypeOf<Enqueued['id']>().toEqualTypeOf<number>();
+  expectTypeOf<Enqueued['duplicate']>().toEqualTypeOf<boolean>();
+  await queue.enqueue(tx, 'ping', undefined, {
+    dedupeKey: note,
+    onDuplicate: undefined,
+    maxWaitMs: undefined,
+  });
+  await queue.enqueueMany(tx, [
+    { kind: 'ping', dedupeKey: 'all', onDuplicate: 'debounce', maxWaitMs: 1_000 },
+  ]);
   await queue.enqueue(db, 'sendReceipt', { orderId: 1, note: 'thanks' }, { delayMs: 1_000, priority: 3 });
   await queue.enqueue(tx, 'sendReceipt', { orderId: 1, ...(note === undefined ? {} : { note }) });
   await queue.enqueue(tx, 'sendReminder', { userId: 1, at: 'evening' });

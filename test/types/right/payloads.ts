@@ -82,4 +82,13 @@ job<Order>({
     return payload.lines.length > 1 ? 1_000 : false;
   },
 });
+job<Order>({
+  dedupeKey: (payload) => {
+    expectTypeOf(payload).toEqualTypeOf<Order>();
+    return payload.lines.length > 0 ? `order ${payload.id}` : undefined;
+  },
+  onDuplicate: 'debounce',
+  maxWaitMs: 60_000,
+});
+job({ dedupeKey: () => 'all', onDuplicate: undefined, maxWaitMs: undefined });
 job<Order>({ retry: () => undefined, maxAttempts: undefined, timeoutMs: Number.POSITIVE_INFINITY });

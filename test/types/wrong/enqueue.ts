@@ -45,6 +45,12 @@ await queue.enqueue(tx, 'sendReceipt', { orderId: 1 }, { priority: 'high' });
 await queue.enqueue(tx, 'sendReceipt', { orderId: 1 }, { runAt: Date.now() });
 // @ts-expect-error TS2322: Type 'string' is not assignable to type 'boolean
 await queue.enqueue(tx, 'sendReceipt', { orderId: 1 }, { wake: 'no' });
+// @ts-expect-error TS2322: Type 'number' is not assignable to type 'string'.
+await queue.enqueue(tx, 'sendReceipt', { orderId: 1 }, { dedupeKey: 1 });
+// @ts-expect-error TS2322: Type '"ignore"' is not assignable to type
+await queue.enqueue(tx, 'sendReceipt', { orderId: 1 }, { dedupeKey: 'k', onDuplicate: 'ignore' });
+// @ts-expect-error TS2561: 'dedupekey' … Did you mean to write 'dedupeKey'?
+await queue.enqueue(tx, 'sendReceipt', { orderId: 1 }, { dedupekey: 'k' });
 
 // A list.
 await queue.enqueueMany(tx, [

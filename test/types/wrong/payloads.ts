@@ -123,6 +123,14 @@ job<{ id: number }>({ maxAttempts: '3' });
 job<{ id: number }>({ retry: (_error, _attempt, payload) => payload.orderId });
 // @ts-expect-error TS2322: Type 'true' is not assignable to type 'number | false | undefined'.
 job<{ id: number }>({ retry: () => true });
+// @ts-expect-error TS2339: Property 'orderId' does not exist on type '{ id: number; }'.
+job<{ id: number }>({ dedupeKey: (payload) => payload.orderId });
+// @ts-expect-error TS2322: Type 'number' is not assignable to type 'string'.
+job<{ id: number }>({ dedupeKey: ({ id }) => id });
+// @ts-expect-error TS2322: Type 'null' is not assignable to type 'string | undefined'.
+job<{ id: number }>({ dedupeKey: () => null });
+// @ts-expect-error TS2322: Type '"ignore"' is not assignable to type
+job<{ id: number }>({ onDuplicate: 'ignore' });
 // @ts-expect-error TS2345: Argument of type 'number' is not assignable to parameter of type 'string'.
 job().queue(5);
 

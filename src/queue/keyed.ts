@@ -1,0 +1,122 @@
+/** Inserts of jobs with a dedupe key, repeated until each answer names a job. */
+import type { Executor } from '../database/executor.js';
+import type { TableName } from '../database/table-name.js';
+import type { KeyedAnswer, KeyedJob } from '../sql/enqueue.js';
+import { enqueueOnce } from '../sql/enqueue-once.js';
+import { enqueueOnceMany, keyText } from '../sql/enqueue-once-many.js';
+import { enqueueReplacing } from '../sql/enqueue-replacing.js';
+import type { Notifications } from '../sql/notify.js';
+import { QueueError, show } from '../words/errors.js';
+import { batches } from './batches.js';
+import type { Dedupe } from './dedupe.js';
+import type { CheckedJob } from './enqueue-options.js';
+
+/** Races take two or three; a job that cannot be seen would take them for ever. */
+const mostTries = 10;
+
+/** A job with a dedupe key. */
+export type Keyed = CheckedJob & KeyedJob & { readonly dedupe: Dedupe };
+
+/** The job with its key where the statements look for it, or undefined when it has none. */
+export function keyedOf(job: CheckedJob): Keyed | undefined {
+  return job.dedupe && { ...job, dedupe: job.dedupe, key: job.dedupe.key };
+}
+
+/** Inserts one, or names the job that holds its key. Notifications go out where there is news. */
+export async function insertKeyed(
+  tx: Executor,
+  table: TableName,
+  job: Keyed,
+  notifications?: Notifications | undefined,
+): Promise<KeyedAnswer> {
+  const { onDuplicate, maxWaitMs } = job.dedupe;
+  for (let tries = 1; tries <= mostTries; tries++) {
+    const answer =
+      onDuplicate === 'skip'
+        ? await enqueueOnce(tx, table, job, notifications)
+        : await enqueueReplacing(tx, table, { ...job, maxWaitMs }, notifications);
+    if (answer) return { ...answer, lostIds: answer.lostIds + tries - 1 };
+  }
+  throw notSeen(job);
+}
+
+/**
+ * Inserts many, in the order of their kinds and keys whatever that of the list is, so that two lists wait for each other
+ * in one direction only; answers in the order of the list. Tells nobody.
+ */
+export async function insertManyKeyed(
+  tx: Executor,
+  table: TableName,
+  list: readonly Keyed[],
+): Promise<KeyedAnswer[]> {
+  const answers = new Map<Keyed, KeyedAnswer>();
+  for (const run of runsOf(sortedByKey(list))) {
+    const [first] = run;
+    if (first.dedupe.onDuplicate === 'skip') await insertRun(tx, table, run, answers);
+    else answers.set(first, await insertKeyed(tx, table, first));
+  }
+  return list.map((job) => answers.get(job) ?? fail(job));
+}
+
+function fail(job: Keyed): never {
+  throw notSeen(job);
+}
+
+/** Jobs that are skipped where their key is held, in few statements. Of those with one key, the first decides for all. */
+async function insertRun(
+  tx: Executor,
+  table: TableName,
+  run: readonly Keyed[],
+  answers: Map<Keyed, KeyedAnswer>,
+): Promise<void> {
+  const firstOf = new Map<string, Keyed>();
+  for (const job of run) if (!firstOf.has(keyText(job))) firstOf.set(keyText(job), job);
+  for (const batch of batches([...firstOf.values()])) {
+    let open: readonly Keyed[] = batch;
+    for (let tries = 1; open.length > 0 && tries <= mostTries; tries++) {
+      const found = await enqueueOnceMany(tx, table, open);
+      for (const [n, job] of open.entries()) {
+        const answer = found[n];
+        if (answer) answers.set(job, { ...answer, lostIds: answer.lostIds + tries - 1 });
+      }
+      open = open.filter((job) => !answers.has(job));
+    }
+    if (open[0]) throw notSeen(open[0]);
+  }
+  for (const job of run) {
+    const first = firstOf.get(keyText(job));
+    const answer = first && answers.get(first);
+    if (answer && first !== job)
+      answers.set(job, { id: answer.id, duplicate: true, news: false, lostIds: 0 });
+  }
+}
+
+/** Neighbours that are skipped together; each of the others alone. */
+function* runsOf(list: readonly Keyed[]): Generator<readonly [Keyed, ...Keyed[]]> {
+  let run: [Keyed, ...Keyed[]] | undefined;
+  for (const job of list) {
+    if (run && run[0].dedupe.onDuplicate === 'skip' && job.dedupe.onDuplicate === 'skip') run.push(job);
+    else {
+      if (run) yield run;
+      run = [job];
+    }
+  }
+  if (run) yield run;
+}
+
+/** The same order in every process; jobs of one key keep that of the list. */
+function sortedByKey(list: readonly Keyed[]): Keyed[] {
+  return list
+    .map((job) => ({ job, text: keyText(job) }))
+    .sort((one, other) => (one.text < other.text ? -1 : one.text > other.text ? 1 : 0))
+    .map(({ job }) => job);
+}
+
+function notSeen({ kind, key }: Keyed): QueueError {
+  return new QueueError(
+    'DUPLICATE_NOT_SEEN',
+    `The job was not inserted, and in ${mostTries} tries no job of ${show(kind)} with the dedupe key ${show(key)} was seen. ` +
+      'Row-level security hides it, or a trigger on the table drops what is inserted.',
+    { data: { kind, dedupeKey: key, tries: mostTries } },
+  );
+}

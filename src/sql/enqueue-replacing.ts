@@ -1,0 +1,89 @@
+/** The `enqueue` move of a job with a dedupe key: a job that holds the key and waits becomes this one. */
+import { sql } from 'drizzle-orm';
+import type { Executor } from '../database/executor.js';
+import { jsonb } from '../database/parameters.js';
+import { numberOf, rows } from '../database/rows.js';
+import type { TableName } from '../database/table-name.js';
+import { holdsKey, unlessHeld } from './dedupe.js';
+import { type KeyedAnswer, type KeyedJob, runAt } from './enqueue.js';
+import { type Notifications, notified } from './notify.js';
+
+export interface ReplacingJob extends KeyedJob {
+  /** It runs no later than so long after it came into being. */
+  readonly maxWaitMs: number | undefined;
+}
+
+/**
+ * Inserts the job, or gives what it says to the one that waits under its key, or names the one that runs. Undefined
+ * when that one came, went or was claimed while the statement ran: the next one will know more.
+ *
+ * A job that waits for a retry keeps its time. One that waits is locked until the caller's transaction ends. One that runs
+ * is not, unless it is claimed at that very moment: `do update … where state = 'available'` would always lock it, and its
+ * finish would wait.
+ *
+ * What is to be told with it goes out, when the transaction commits, where the job was inserted or is due sooner now.
+ */
+export async function enqueueReplacing(
+  db: Executor,
+  jobs: TableName,
+  job: ReplacingJob,
+  notifications?: Notifications | undefined,
+): Promise<KeyedAnswer | undefined> {
+  const { kind, key, maxWaitMs = null } = job;
+  const [row] = await rows(
+    db,
+    sql`
+with new as materialized (
+  select ${job.queue}::text as queue, ${jsonb(job.payload)} as payload, ${job.priority}::smallint as priority,
+         ${runAt(job.when)} as run_at, ${job.maxAttempts}::int as max_attempts, ${job.timeoutS}::int as timeout_s,
+         ${maxWaitMs}::float8 * interval '1 millisecond' as max_wait
+),
+waiting as materialized (
+  select job.id, job.queue, job.run_at
+  from   ${jobs} as job
+  where  job.kind = ${kind}::text and job.dedupe_key = ${key}::text and job.${holdsKey}
+         and coalesce(job.state = 'available', false)  -- coalesce: or the index of the claims may be read instead
+  for update
+),
+replaced as (
+  update ${jobs} as job
+  set    queue        = new.queue,
+         payload      = new.payload,
+         priority     = new.priority,
+         max_attempts = new.max_attempts,
+         timeout_s    = new.timeout_s,
+         run_at       = case when job.attempts > 0 then job.run_at else least(new.run_at, job.created_at + new.max_wait) end
+  from   waiting cross join new
+  where  job.id = waiting.id
+  returning job.id, (job.run_at < waiting.run_at or job.queue <> waiting.queue)::int as news
+),
+inserted as (
+  insert into ${jobs} (queue, kind, payload, priority, run_at, max_attempts, timeout_s, dedupe_key)
+  select new.queue, ${kind}::text, new.payload, new.priority, least(new.run_at, now() + new.max_wait), new.max_attempts,
+         new.timeout_s, ${key}::text
+  from   new
+  where  not exists (select 1 from replaced)
+  ${unlessHeld}
+  returning id
+),
+answer as (
+  select inserted.id, 0 as duplicate, 1 as news, 0 as lost from inserted
+  union all
+  select replaced.id, 1, replaced.news, 0 from replaced
+  union all
+  select job.id, 1, 0, 1
+  from   ${jobs} as job
+  where  job.kind = ${kind}::text and job.dedupe_key = ${key}::text and job.${holdsKey} and coalesce(job.state = 'running', false)
+         and not exists (select 1 from inserted) and not exists (select 1 from replaced)
+)
+select answer.id, answer.duplicate, answer.news, answer.lost${notifications ? sql`, case when answer.news = 1 then ${notified(notifications)} end as notified` : sql``}
+from   answer`,
+  );
+  if (row === undefined) return undefined;
+  return {
+    id: numberOf(row['id']),
+    duplicate: numberOf(row['duplicate']) === 1,
+    news: numberOf(row['news']) === 1,
+    lostIds: numberOf(row['lost']),
+  };
+}
