@@ -68,9 +68,10 @@ export function createWakeUps(): WakeUps {
       return wanted.map(({ notice }) => noticeText(notice));
     },
     untold(tx, jobs) {
-      for (const notice of noticesOf(jobs)) {
-        toldAt.delete(subjectOf(notice));
-        toldBy.get(tx)?.delete(subjectOf(notice));
+      for (const { subject } of wantedOf(jobs, 0)) {
+        toldAt.delete(subject);
+        nearest.delete(subject);
+        toldBy.get(tx)?.delete(subject);
       }
     },
     inserted(ids, lostIds = 0) {
