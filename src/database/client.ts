@@ -34,10 +34,25 @@ function isLogging(session: unknown): session is Logging {
 }
 
 /** A statement as drivers take it. */
-export function queryOf(statement: SQL): { readonly text: string; readonly values: readonly unknown[] } {
+export interface Query {
+  readonly text: string;
+  readonly values: readonly unknown[];
+}
+
+export function queryOf(statement: SQL): Query {
+  const known = queries.get(statement);
+  if (known) return known;
   const { sql, params } = dialect.sqlToQuery(statement);
   return { text: sql, values: params };
 }
+
+/** Says what a statement is for drivers, so that nobody has to put it together. */
+export function isQuery(statement: SQL, query: Query): SQL {
+  queries.set(statement, query);
+  return statement;
+}
+
+const queries = new WeakMap<SQL, Query>();
 
 const dialect = new PgDialect();
 

@@ -3,7 +3,7 @@
  * part of the time that Postgres does.
  */
 import { type SQL, sql } from 'drizzle-orm';
-import { queryOf } from './client.js';
+import { isQuery, queryOf } from './client.js';
 
 /** What a statement may be given; arrays come as the text of their literal. */
 export type Value = string | number;
@@ -21,8 +21,10 @@ export function compiled<Name extends string>(
   const parts = pieces.filter((_, n) => n % 2 === 0);
   const names = pieces.filter((_, n) => n % 2 === 1);
   const strings = Object.assign([...parts], { raw: parts });
-  return (values) => {
-    const given: Readonly<Record<string, Value>> = values;
-    return sql(strings, ...names.map((name) => given[name]));
+  const numbered = parts.reduce((before, part, n) => `${before}$${n}${part}`);
+  return (given) => {
+    const byName: Readonly<Record<string, Value>> = given;
+    const values = names.map((name) => byName[name]);
+    return isQuery(sql(strings, ...values), { text: numbered, values });
   };
 }

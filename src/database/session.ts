@@ -93,10 +93,19 @@ async function openPostgresJs(pool: PostgresJs): Promise<Session> {
       lose();
     },
   });
-  const end = (): void => void client.end({ timeout: 0 }).catch(() => {});
-  async function run(text: string, parameters: readonly unknown[]): ReturnType<PostgresJs['unsafe']> {
-    if (gone) throw new Error('The session is gone.');
-    return client.unsafe(text, parameters, { prepare: false });
+  const end = (): void => {
+    gone = true;
+    client.end({ timeout: 0 }).catch(() => {});
+  };
+  // One after another: what waits in the client when that is ended it sends over a new connection, which nobody ever closes.
+  let last: Promise<unknown> = Promise.resolve();
+  function run(text: string, parameters: readonly unknown[]): ReturnType<PostgresJs['unsafe']> {
+    const answer = last.then(() => {
+      if (gone) throw new Error('The session is gone.');
+      return client.unsafe(text, parameters, { prepare: false });
+    });
+    last = answer.catch(() => {});
+    return answer;
   }
   let pid: number | undefined;
   try {

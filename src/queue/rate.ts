@@ -4,7 +4,7 @@
  */
 
 /** Over so long at least. */
-const sampleMs = 100;
+const sampleMs = 250;
 
 export interface Rate {
   /** Told of an insert of so many jobs, the last of which has this id. */

@@ -33,7 +33,7 @@ export async function tellQueues(session: Session, group: number, queues: readon
   await rows(
     session,
     sql`
-select count(pg_catalog.pg_try_advisory_lock_shared(${signed(queuesGroup(group))}::int, said.queue)) as told
+select count(pg_catalog.pg_try_advisory_lock_shared(${signed(queuesGroup(group))}::int, said.queue))::text as told
 from   unnest(${intArray(queues.map(signed))}) as said(queue)`,
   );
 }
@@ -47,7 +47,7 @@ export async function untellQueues(
   await rows(
     session,
     sql`
-select count(pg_catalog.pg_advisory_unlock_shared(${signed(queuesGroup(group))}::int, said.queue)) as told
+select count(pg_catalog.pg_advisory_unlock_shared(${signed(queuesGroup(group))}::int, said.queue))::text as told
 from   unnest(${intArray(queues.map(signed))}) as said(queue)`,
   );
 }

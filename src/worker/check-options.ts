@@ -70,7 +70,7 @@ export function checkWorkerOptions<
     table: tableName(jobs),
     slots,
     kinds: served,
-    servesAllKinds: options.kinds === undefined,
+    servesAllKinds: served.size === servedKinds(registry, slots, undefined).length,
     pollIntervalMs: wholeNumber('pollIntervalMs', pollIntervalMs, 10, 3_600_000),
     heartbeatMs,
     leaseMs: rescueAfterMs,

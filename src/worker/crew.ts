@@ -71,5 +71,12 @@ export function toldQueues(queues: Iterable<string>, servesAllKinds: boolean): r
 
 /** A number of 32 bits that stands for the queue. */
 function queueNumber(queue: string): number {
-  return createHash('sha256').update(queue).digest().readUInt32BE();
+  const known = numbers.get(queue);
+  if (known !== undefined) return known;
+  const number = createHash('sha256').update(queue).digest().readUInt32BE();
+  numbers.set(queue, number);
+  return number;
 }
+
+/** Of the queues that workers of this process serve. */
+const numbers = new Map<string, number>();

@@ -5,10 +5,12 @@ import { createPause, type Pause } from './pause.js';
 
 /** The first pause after a look that found jobs, and too few; each further one is twice as long. */
 const shortestPollMs = 5;
-/** The same after a look for jobs that were told of: those to come will be told of as well, and a look would be in their way. */
+/** The same after a look for a job that was told of: the next will be told of as well, and a look would be in its way. */
 const toldPollMs = 40;
 /** A look that takes Postgres longer, and finds too little, is costly: such looks get a tenth of the time. */
 const costlyMs = 5;
+/** So many in a row: one alone may have waited for its turn on the machine. */
+const costlyLooks = 3;
 /** The longest pause that the cost of looks leads to. */
 const longestCostMs = 2_000;
 
@@ -40,8 +42,8 @@ export interface Purpose {
 }
 
 interface QueueLook {
-  /** Any job, and as many as there was room for. */
-  readonly some: boolean;
+  /** How many jobs; and whether those were as many as there was room for. */
+  readonly found: number;
   readonly full: boolean;
   /** It looked at the whole queue. */
   readonly whole: boolean;
@@ -60,8 +62,8 @@ interface Lane {
   /** What was said since the last look began. */
   woken: { work: boolean; later: boolean };
   resting: boolean;
-  /** What the last look took, if it found too little. */
-  lastMs: number;
+  /** What the last looks took, of those in a row that found too little. */
+  tookMs: readonly number[];
   readonly pause: Pause;
 }
 
@@ -75,7 +77,7 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       told: false,
       woken: { work: false, later: false },
       resting: false,
-      lastMs: 0,
+      tookMs: [],
       pause: createPause(shortestPollMs, pollIntervalMs, pollIntervalMs),
     });
   }
@@ -114,21 +116,21 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       if (promised) lane.promisedAt = Number.POSITIVE_INFINITY;
       return { due: later || promised || !work, keeps: later || promised };
     },
-    looked(queue, { some, full, whole, tookMs }) {
+    looked(queue, { found, full, whole, tookMs }) {
       const lane = lanes.get(queue);
       if (!lane) return;
       const now = performance.now();
-      if (some && lane.told) lane.pause.atMost(toldPollMs);
-      else if (some) lane.pause.reset();
+      // More than one: not all are told of.
+      if (found === 1 && lane.told) lane.pause.atMost(toldPollMs);
+      else if (found > 0) lane.pause.reset();
       // A full look may have left more behind, and one at a part has not seen the rest.
       lane.resting = !full && whole;
       lane.dueAt = lane.resting ? now + lane.pause.next() : 0;
       // Short ones may cost much (rows of kinds nobody serves lie in front), so they get a tenth of the time; but not of
-      // seconds, which a lock has taken, and not for a single one, which may have waited for its turn on the machine.
-      const bothMs = Math.min(tookMs, lane.lastMs);
-      lane.lastMs = lane.resting ? tookMs : 0;
-      const costMs = Math.min(9 * bothMs, longestCostMs);
-      lane.notBefore = lane.resting && bothMs > costlyMs ? now + costMs : 0;
+      // seconds, which a lock has taken.
+      lane.tookMs = lane.resting ? [...lane.tookMs, tookMs].slice(-costlyLooks) : [];
+      const eachMs = lane.tookMs.length === costlyLooks ? Math.min(...lane.tookMs) : 0;
+      lane.notBefore = eachMs > costlyMs ? now + Math.min(9 * eachMs, longestCostMs) : 0;
     },
   };
 }

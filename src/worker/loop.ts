@@ -63,6 +63,8 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   let orphans: string[] = [];
   let retryAt = 0;
   let stopped = false;
+  /** The next look is for jobs that were told of. */
+  let told = false;
   /** Claims whose jobs have not all begun, and when they will have. */
   let beginning = 0;
   let begun = Promise.resolve();
@@ -143,7 +145,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     bounds.looked(levels, looks, tookMs);
     for (const [queue, { full }] of looks) {
       if (full && lanes.isResting(queue)) options.more(queue);
-      lanes.looked(queue, { full, some: found.has(queue), whole: !levels.has(queue), tookMs });
+      lanes.looked(queue, { full, found: found.get(queue) ?? 0, whole: !levels.has(queue), tookMs });
     }
   }
 
@@ -155,7 +157,8 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     if (due.size === 0 || waitMs > 0) {
       await alarm.sleep(waitMs);
       // Handlers that end in the same turn of the event loop make room for one larger claim.
-      await new Promise((resolve) => setImmediate(resolve));
+      if (!told) await new Promise((resolve) => setImmediate(resolve));
+      told = false;
       return;
     }
     try {
@@ -179,6 +182,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     },
     look(queue, what) {
       for (const each of queue === undefined ? options.queues : [queue]) lanes.wake(each, what);
+      told = true;
       alarm.wake();
     },
     dueIn(queue, ms) {

@@ -43,6 +43,7 @@ export function createStatements(db: Database, limits: Limits): Statements {
   let named: NamedStatements | undefined;
   let unbrokenSince: number | undefined;
   let lastSuccess = 0;
+  let known: SessionDefaults | undefined;
 
   function succeeded(): void {
     const now = performance.now();
@@ -55,7 +56,7 @@ export function createStatements(db: Database, limits: Limits): Statements {
     { limitMs = limits.statementMs, late }: SendOptions<T> = {},
   ): Promise<T> {
     try {
-      const { isolation, readOnly } = await withTimeLimit(defaults(), limitMs);
+      const { isolation, readOnly } = known ?? (await withTimeLimit(defaults(), limitMs));
       const wrapped = isolation !== 'read committed' || readOnly;
       const value = await withTimeLimit(
         wrapped ? inReadCommitted(db, readOnly, statement) : statement(named ?? db),
@@ -71,7 +72,6 @@ export function createStatements(db: Database, limits: Limits): Statements {
   }
 
   // Asked until it is answered once: a worker may start before its database does.
-  let known: SessionDefaults | undefined;
   async function defaults(): Promise<SessionDefaults> {
     known ??= await sessionDefaults(db);
     return known;

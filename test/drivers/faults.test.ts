@@ -9,6 +9,7 @@ import { useDatabase } from '../support/database.js';
 import { networkedDrivers } from '../support/drivers.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
+import { waitingForAdvisory } from '../support/waiting.js';
 import { type Connection, connectAgain } from '../worker/connect-again.js';
 import { queue } from './app.js';
 import { uncaughtDuring } from './uncaught.js';
@@ -107,8 +108,9 @@ describe.each(networkedDrivers)('on %s', (driver) => {
           await database.sql.begin(async (holder) => {
             await holder`select pg_advisory_xact_lock(1)`;
             await task('end');
-            const waits = () => holder`select 1 from pg_locks where locktype = 'advisory' and not granted`;
-            await until(async () => (await waits()).length, { what: 'the finish to be half-way' });
+            await until(async () => (await waitingForAdvisory(database.sql)).length, {
+              what: 'the finish to be half-way',
+            });
             proxy.loseAnswers();
           });
           await until(async () => (await rowsLeft()).length === 0, { what: 'the finish' });

@@ -4,6 +4,7 @@ import { findDead } from '../../src/sql/rescue.js';
 import { useDatabase } from '../support/database.js';
 import { given, table, untilServerHasRunFor } from '../support/jobs.js';
 import { until } from '../support/until.js';
+import { waitingForLock } from '../support/waiting.js';
 
 const database = useDatabase();
 
@@ -17,9 +18,9 @@ it('waits while heartbeats have to wait, and sees what they renewed meanwhile', 
   await sql.begin(async (other) => {
     await other`lock table jobs in share mode`;
     looked = findDead(db, table);
-    const waiting = () => sql`
-      select from pg_stat_activity where wait_event_type = 'Lock' and query like '%for update skip locked'`;
-    await until(async () => (await waiting()).length, { what: 'the look to wait' });
+    await until(async () => (await waitingForLock(sql, '%for update skip locked')).length, {
+      what: 'the look to wait',
+    });
     await other`update jobs set heartbeat_at = clock_timestamp() where id = ${alive}`;
   });
 

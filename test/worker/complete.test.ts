@@ -203,7 +203,7 @@ it('has completed the job when it commits after the time limit', async () => {
         inside.open();
         await go.passed;
       }),
-    { timeoutMs: 100, slots: 1 },
+    { timeoutMs: 1_000, slots: 1 },
   );
   const id = await add(1);
   await inside.passed;

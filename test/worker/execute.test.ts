@@ -201,7 +201,7 @@ describe('the context, taken apart', () => {
     const given: unknown[] = [];
     const { add, seen } = await startTask(handler, { slots: 1, maxAttempts: 3 });
     await database.db.transaction(async () => {
-      for (let n = 0; n < 3; n++) ids.push(await add(n, { delayMs: 50 }));
+      for (let n = 0; n < 3; n++) ids.push(await add(n, { delayMs: 300 }));
     });
     await until(() => seen.snoozed.length + seen.discarded.length + seen.completed.length === 3, {
       what: 'all ends',

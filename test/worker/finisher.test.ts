@@ -229,7 +229,8 @@ it('writes the end of a row that was held for a moment soon after, however long 
     });
     const began = performance.now();
     await until(() => seen.completed.length, { what: 'the end of the other' });
-    expect(performance.now() - began).toBeLessThan(300);
+    // In step with the other, it takes a second.
+    expect(performance.now() - began).toBeLessThan(700);
     expect(seen.completed).toMatchObject([{ job: { id: short } }]);
   });
 

@@ -103,7 +103,8 @@ it('a look that comes back short is followed at once by one at everything, which
   const { go } = await startInBacklog(() => void ran++, { slots: 3 });
   await given(database.sql).available({ kind: 'task', payload: { n: 1 }, dueInS: -9 * hour });
   go();
-  await until(() => ran === 1, { what: 'the job', timeoutMs: 3_000 });
+  // Else it is found when ten seconds are over.
+  await until(() => ran === 1, { what: 'the job', timeoutMs: 6_000 });
 });
 
 it('a job before the bound is started long before a backlog is finished', async () => {
@@ -119,7 +120,7 @@ it('a job before the bound is started long before a backlog is finished', async 
   );
   await until(() => order.length === 5_001, { what: 'all jobs', timeoutMs: 25_000 });
   expect(order.indexOf(1)).toBeGreaterThan(499);
-  expect(order.indexOf(1)).toBeLessThan(2_500);
+  expect(order.indexOf(1)).toBeLessThan(4_500);
 });
 
 it('a job of a higher priority than any that is known is started next', async () => {

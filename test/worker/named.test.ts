@@ -140,12 +140,12 @@ describe.each(Object.entries(apps))('on %s', (driver, connectApp) => {
     const { seen } = await startOn(app, () => turn(), { slots: 5 });
     await untilNamed(app);
     await database.sql`
-      insert into jobs (kind, payload) select 'task', jsonb_build_object('n', n) from generate_series(1, 400) as n`;
+      insert into jobs (kind, payload) select 'task', jsonb_build_object('n', n) from generate_series(1, 1000) as n`;
     await until(() => seen.completed.length >= 60, { what: 'plans that are kept' });
     await database.sql`alter table jobs alter column kind type varchar(300)`;
     try {
-      expect(seen.completed.length).toBeLessThan(400);
-      await until(() => seen.completed.length === 400, { what: 'all ends' });
+      expect(seen.completed.length).toBeLessThan(1_000);
+      await until(() => seen.completed.length === 1_000, { what: 'all ends' });
       expect(seen).toMatchObject({ error: [], lost: [], unknown: [], failed: [] });
     } finally {
       await database.sql`alter table jobs alter column kind type text`;

@@ -6,6 +6,7 @@ import { useDatabase } from '../support/database.js';
 import { claimsWait, given, row, untilServerHasRunFor } from '../support/jobs.js';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
+import { waitingForAdvisory } from '../support/waiting.js';
 import { connectAgain } from './connect-again.js';
 import { createGate } from './gate.js';
 import { type Seen, useWorkers } from './stage.js';
@@ -30,15 +31,16 @@ describe.each(['postgres.js', 'node-postgres'] as const)('on %s', (driver) => {
     const { add, seen, worker } = await startTask((_, { attempt }) => void attempts.push(attempt), {
       db: through.db,
     });
-    await until(() => database.sql`select 1 from pg_stat_activity where application_name = 'test again'`, {
-      what: 'the worker to be connected',
-    });
+    const connected = () => database.sql`
+      select from pg_stat_activity where datname = current_database() and application_name = 'test again'`;
+    await until(async () => (await connected()).length, { what: 'the worker to be connected' });
 
     const id = await database.sql.begin(async (holder) => {
       await holder`select pg_advisory_xact_lock(1)`;
       const job = await add(1);
-      const waits = () => database.sql`select 1 from pg_locks where locktype = 'advisory' and not granted`;
-      await until(async () => (await waits()).length, { what: 'the claim to be half-way' });
+      await until(async () => (await waitingForAdvisory(database.sql)).length, {
+        what: 'the claim to be half-way',
+      });
       proxy.loseAnswers();
       return job;
     });
@@ -56,13 +58,14 @@ describe.each(['postgres.js', 'node-postgres'] as const)('on %s', (driver) => {
   it('starts nothing of a claim that was answered when its jobs may be with others already', async () => {
     const through = connectAgain[driver](database.url);
     const claims: string[] = [];
-    const options = { db: through.db, rescueAfterMs: 1_000, slots: 1 };
+    const options = { db: through.db, rescueAfterMs: 1_000, heartbeatMs: 300, slots: 1 };
     const { add, seen, worker } = await startTask((_, job) => void claims.push(job.lockedBy), options);
     await database.sql.begin(async (holder) => {
       await holder`select pg_advisory_xact_lock(1)`;
       await add(1);
-      const waits = () => database.sql`select 1 from pg_locks where locktype = 'advisory' and not granted`;
-      await until(async () => (await waits()).length, { what: 'the claim to be half-way' });
+      await until(async () => (await waitingForAdvisory(database.sql)).length, {
+        what: 'the claim to be half-way',
+      });
       const began = performance.now();
       await until(() => performance.now() - began > 1_100, { what: 'it to take longer than the limit' });
     });
@@ -154,8 +157,9 @@ const failures = (seen: Seen) => seen.error.filter(({ during }) => during !== 'c
 
 /** How many ms it takes the worker to rescue a job that is dead from now on. */
 async function rescued(seen: Seen): Promise<number> {
-  const id = await given(database.sql).running({ heartbeatAgoS: 3_600, timeoutS: 1, lockedBy: 'dead/1' });
+  // Before anything is waited for: what the worker hears meanwhile is of this time as well.
   const began = performance.now();
+  const id = await given(database.sql).running({ heartbeatAgoS: 3_600, timeoutS: 1, lockedBy: 'dead/1' });
   const event = await until(() => seen.rescued.find((one) => one.id === id), { what: 'the rescue' });
   expect(event).toMatchObject({ lockedBy: 'dead/1', state: 'available' });
   return performance.now() - began;

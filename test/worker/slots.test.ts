@@ -115,7 +115,7 @@ it('a busy queue is not slowed down by an idle one beside it', async () => {
   await enqueueMany(database.db, list('send', 300));
   await worker.start();
   // In step with the pauses of the idle queue, 150 claims of two jobs would take hours.
-  await until(() => seen.completed.length === 300, { what: 'all jobs', timeoutMs: 8_000 });
+  await until(() => seen.completed.length === 300, { what: 'all jobs', timeoutMs: 25_000 });
 });
 
 it('jobs that end while claims fail do not make it claim sooner', async () => {

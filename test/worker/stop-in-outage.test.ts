@@ -16,6 +16,8 @@ const { startTask } = useWorkers(database);
 /** Never ends by itself, but heeds its signal. */
 const untilAborted: TaskHandler = (_, { signal }) =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+/** How late the timers of a busy machine may be, all together; a statement's own limit is ten seconds. */
+const busyMs = 500;
 const deaf: TaskHandler = () => new Promise<void>(() => {});
 
 async function timed(work: Promise<void>): Promise<number> {
@@ -43,7 +45,7 @@ describe.each(['postgres.js', 'node-postgres'] as const)('on %s', (driver) => {
     proxy.blackHole();
     const tookMs = await timed(worker.stop({ graceMs: 300 }));
 
-    expect(tookMs).toBeLessThan(2_300);
+    expect(tookMs).toBeLessThan(2_300 + busyMs);
     expect(seen.stopped).toEqual([{ unwritten: 1 }]);
     proxy.mend();
     await through.end();

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { useDatabase } from '../support/database.js';
 import { claimsWait, row, verbatim } from '../support/jobs.js';
 import { until } from '../support/until.js';
+import { waitingForAdvisory } from '../support/waiting.js';
 import { createGate } from './gate.js';
 import { type TaskHandler, useWorkers } from './stage.js';
 
@@ -183,8 +184,9 @@ describe('at odd times', () => {
     await database.sql.begin(async (holder) => {
       await holder`select pg_advisory_xact_lock(1)`;
       await worker.start();
-      const waits = () => database.sql`select 1 from pg_locks where locktype = 'advisory' and not granted`;
-      await until(async () => (await waits()).length, { what: 'the claim to be half-way' });
+      await until(async () => (await waitingForAdvisory(database.sql)).length, {
+        what: 'the claim to be half-way',
+      });
       stopping = worker.stop();
     });
     await stopping;
@@ -204,8 +206,9 @@ it('a claim that is answered after the stop goes back untouched, and its jobs ke
   await database.sql.begin(async (holder) => {
     await holder`select pg_advisory_xact_lock(1)`;
     await worker.start();
-    const waits = () => database.sql`select 1 from pg_locks where locktype = 'advisory' and not granted`;
-    await until(async () => (await waits()).length, { what: 'the claim to be half-way' });
+    await until(async () => (await waitingForAdvisory(database.sql)).length, {
+      what: 'the claim to be half-way',
+    });
     await worker.stop({ graceMs: 0 });
   });
 

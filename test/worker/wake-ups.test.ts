@@ -15,6 +15,7 @@ import { useDatabase } from '../support/database.js';
 import { readMigrations } from '../support/migrations.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
+import { waitingForLock } from '../support/waiting.js';
 import { createGate } from './gate.js';
 import { useWorkers } from './stage.js';
 
@@ -57,12 +58,19 @@ async function sleeping(handler: Handler, options: Parameters<typeof start>[1] =
   return started;
 }
 
-/** The backends that hold a worker's lock: those that listen. */
-const listeners = async () =>
-  await database.sql<{ pid: number }[]>`
-    select pid from pg_locks
-    where  locktype = 'advisory' and mode = 'ExclusiveLock'
-      and  database = (select oid from pg_database where datname = current_database())`;
+/** The backends that hold a worker's lock, those that listen, once there are so many: some of the last test may still end. */
+async function listeners(count: number): Promise<readonly { pid: number }[]> {
+  let found: readonly { pid: number }[] = [];
+  const all = async () => {
+    found = await database.sql<{ pid: number }[]>`
+      select pid from pg_locks
+      where  locktype = 'advisory' and mode = 'ExclusiveLock'
+        and  database = (select oid from pg_database where datname = current_database())`;
+    return found.length === count;
+  };
+  await until(all, { what: `${count} that listen` });
+  return found;
+}
 
 const ways = {
   'postgres.js': () => {
@@ -90,7 +98,7 @@ describe.each(Object.entries(ways))('a sleeping worker on %s', (_driver, connect
   it('listens again when its backend is killed, and finds what came meanwhile', async () => {
     const { db, end } = connect();
     const { worker, seen } = await sleeping(() => {}, { db });
-    const [session] = await listeners();
+    const [session] = await listeners(1);
     await database.sql`select pg_terminate_backend(${session?.pid ?? 0})`;
     for (let n = 0; n < 10; n++) await queue.enqueue(db, 'task', { n });
     await until(() => seen.completed.length === 10, { what: 'the jobs', timeoutMs: 10_000 });
@@ -139,13 +147,9 @@ it('a wake-up during a claim has another follow', async () => {
   await locker`begin`;
   await locker`lock table jobs in share mode`;
   await database.sql`select pg_notify(${channel}, 'work 1 1 default')`;
-  await until(
-    async () =>
-      (
-        await database.sql`select from pg_stat_activity where wait_event_type = 'Lock' and query like '%next as%'`
-      ).length,
-    { what: 'the claim to wait' },
-  );
+  await until(async () => (await waitingForLock(database.sql, '%next as%')).length, {
+    what: 'the claim to wait',
+  });
   await locker`insert into jobs (kind, payload) values ('task', '{"n": 1}')`;
   await locker`select pg_notify(${channel}, 'work 1 2 default')`;
   await locker`commit`;
@@ -161,7 +165,7 @@ describe('a job that falls due later', () => {
     await queue.enqueue(database.db, 'task', { n: 1 }, { delayMs: 700 });
     await until(() => seen.completed.length, { what: 'the job', timeoutMs: 5_000 });
     expect((startedAt[0] ?? 0) - enqueuedAt).toBeGreaterThan(690);
-    expect((startedAt[0] ?? 0) - enqueuedAt).toBeLessThan(1_500);
+    expect((startedAt[0] ?? 0) - enqueuedAt).toBeLessThan(3_000);
   });
 
   it('starts then: one that is nearer than another, and of a lower priority', async () => {
@@ -206,7 +210,7 @@ describe('of several workers', () => {
   async function crew(size: number, slots: number, handler: Handler) {
     const workers = [];
     for (let n = 0; n < size; n++) workers.push(await sleeping(handler, { slots, db: database.db }));
-    expect(await listeners()).toHaveLength(size);
+    await listeners(size);
     return workers;
   }
 

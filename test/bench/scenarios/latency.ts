@@ -109,6 +109,7 @@ function measureLatency(stage: Stage, spec: ContenderSpec, { warmUp, jobs }: Pla
       return committed.map((job) => (atMs.get(job.n) ?? Number.NaN) - job.atMs);
     };
     await pickups(100, warmUp);
+    await Promise.all([app.call('collectGarbage'), worker.call('collectGarbage')]);
     const values: Record<string, number> = {};
     for (const [rate, count] of jobs) {
       const times = await pickups(rate, count);
