@@ -46,6 +46,9 @@ const wrong: readonly Wrong[] = [
   ),
   { move: 'cancel', given: [{}] },
   { move: 'cancel', given: [new Array(2)], error: { data: { option: 'ids[0]' } } },
+  ...[new Set([1]), new Map(), Object.create({ kind: 'keep' }), Proxy.revocable({}, {}).proxy].map(
+    (none): Wrong => ({ move: 'replay', given: [none] }),
+  ),
   { move: 'replay', given: [{ kinds: 'keep' }], error: { message: /Did you mean "kind"/ } },
   ...['running', 'available', '', 1, null, ['discarded']].map(
     (state): Wrong => ({ move: 'replay', given: [{ state }], error: { data: { option: 'state' } } }),
