@@ -76,10 +76,6 @@ function checkText(given: unknown): string {
 /** An object literal, also of another realm. */
 function isPlain(given: unknown): boolean {
   if (typeof given !== 'object' || given === null) return false;
-  try {
-    const proto: object | null = Object.getPrototypeOf(given);
-    return proto === null || Object.getPrototypeOf(proto) === null;
-  } catch {
-    return false; // a revoked Proxy
-  }
+  const proto: object | null = Object.getPrototypeOf(given);
+  return proto === null || Object.getPrototypeOf(proto) === null;
 }
