@@ -130,6 +130,14 @@ describe('a list', () => {
   });
 });
 
+it('a replay of two jobs of one key is one statement, which takes the first', async () => {
+  const ids = await fill(database.sql).discarded(2, { dedupeKey: 'one of two' });
+  const { db, statements } = logged(database.db.$client);
+  const results = (await queue.replay(db, ids.toReversed())).map(({ result }) => result);
+  expect(results).toEqual(['duplicate', 'done']);
+  expect(statements).toHaveLength(1);
+});
+
 it('an update leaves all but the payload as it was', async () => {
   const id = await given(database.sql).available({
     kind: 'keep',
