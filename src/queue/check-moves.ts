@@ -36,6 +36,8 @@ const filterKeys = ['state', 'kind', 'queue', 'finishedBefore', 'finishedAfter',
 
 /** The filter of a replay, and how many it takes. */
 export function checkFilter(given: unknown): { readonly filter: FinalFilter; readonly limit: number } {
+  // A Set of ids or a Date has no keys, and would stand for all that were discarded.
+  if (!isPlain(given)) throw invalidOption('the jobs', 'an id, a list of ids or a filter', given);
   checkKeys('the replay filter', given, filterKeys);
   const { state, kind, queue, ...rest } = given as { readonly [key: string]: unknown };
   const { finishedBefore, finishedAfter, errorMatches, limit = 1_000 } = rest;
@@ -69,4 +71,11 @@ function checkText(given: unknown): string {
   if (typeof given === 'string' && given !== '' && given.isWellFormed() && !given.includes('\0'))
     return given;
   throw invalidOption('errorMatches', 'a text without NUL or halves of a surrogate pair', given);
+}
+
+/** An object literal, also of another realm. */
+function isPlain(given: unknown): boolean {
+  if (typeof given !== 'object' || given === null) return false;
+  const proto: object | null = Object.getPrototypeOf(given);
+  return proto === null || Object.getPrototypeOf(proto) === null;
 }

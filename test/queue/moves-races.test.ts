@@ -5,6 +5,7 @@ import { claim } from '../../src/sql/claim.js';
 import { useDatabase } from '../support/database.js';
 import { fill, given, row, table, whileHeld } from '../support/jobs.js';
 import { until } from '../support/until.js';
+import { waitingForLock } from '../support/waiting.js';
 
 const database = useDatabase();
 const queue = createQueue(defineJobs({ greet: job<JsonValue>() }));
@@ -36,11 +37,9 @@ describe('a replay while an enqueue of the same key is open', () => {
               const { id } = await queue.enqueue(tx, 'greet', 'before');
               return [...(await queue.replay(tx, [a, b, c])), await queue.replay(tx, id)];
             });
-      await until(
-        async () =>
-          (await sql`select 1 from pg_locks where not granted and locktype = 'transactionid'`).length > 0,
-        { what: 'the replay to meet the open key' },
-      );
+      await until(async () => (await waitingForLock(sql, '%ready as materialized%')).length, {
+        what: 'the replay to meet the open key',
+      });
       await racer.unsafe(end);
       const answers = await replaying;
       expect(answers.slice(0, 3).map((answer) => answer.result)).toEqual(['done', result, 'done']);

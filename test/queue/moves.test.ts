@@ -46,6 +46,9 @@ const wrong: readonly Wrong[] = [
   ),
   { move: 'cancel', given: [{}] },
   { move: 'cancel', given: [new Array(2)], error: { data: { option: 'ids[0]' } } },
+  ...[new Set([1]), new Map(), Object.create({ kind: 'keep' })].map(
+    (none): Wrong => ({ move: 'replay', given: [none] }),
+  ),
   { move: 'replay', given: [{ kinds: 'keep' }], error: { message: /Did you mean "kind"/ } },
   ...['running', 'available', '', 1, null, ['discarded']].map(
     (state): Wrong => ({ move: 'replay', given: [{ state }], error: { data: { option: 'state' } } }),
@@ -125,6 +128,14 @@ describe('a list', () => {
     await queue.remove(db, ids);
     expect(statements).toHaveLength(3);
   });
+});
+
+it('a replay of two jobs of one key is one statement, which takes the first', async () => {
+  const ids = await fill(database.sql).discarded(2, { dedupeKey: 'one of two' });
+  const { db, statements } = logged(database.db.$client);
+  const results = (await queue.replay(db, ids.toReversed())).map(({ result }) => result);
+  expect(results).toEqual(['duplicate', 'done']);
+  expect(statements).toHaveLength(1);
 });
 
 it('an update leaves all but the payload as it was', async () => {
