@@ -39,6 +39,7 @@ async function openPg(pool: PgPool): Promise<Session> {
     client.on('error', () => resolve()); // without a listener it would end the process
     client.on('end', () => resolve());
   });
+  const inTurn = createTurns();
   let heard: NotificationListener = () => {};
   client.on('notification', ({ channel, payload = '' }) => heard(channel, payload));
   const end = (): void => {
@@ -53,9 +54,9 @@ async function openPg(pool: PgPool): Promise<Session> {
     throw error;
   }
   return {
-    async execute(query) {
+    execute(query) {
       const { text, values } = queryOf(query);
-      return (await client.query(text, values)).rows;
+      return inTurn(async () => (await client.query(text, values)).rows);
     },
     pid: client.processID,
     onNotification(listener) {
@@ -97,15 +98,12 @@ async function openPostgresJs(pool: PostgresJs): Promise<Session> {
     gone = true;
     client.end({ timeout: 0 }).catch(() => {});
   };
-  // One after another: what waits in the client when that is ended it sends over a new connection, which nobody ever closes.
-  let last: Promise<unknown> = Promise.resolve();
+  const inTurn = createTurns();
   function run(text: string, parameters: readonly unknown[]): ReturnType<PostgresJs['unsafe']> {
-    const answer = last.then(() => {
+    return inTurn(async () => {
       if (gone) throw new Error('The session is gone.');
       return client.unsafe(text, parameters, { prepare: false });
     });
-    last = answer.catch(() => {});
-    return answer;
   }
   let pid: number | undefined;
   try {
@@ -125,5 +123,18 @@ async function openPostgresJs(pool: PostgresJs): Promise<Session> {
     },
     lost,
     end,
+  };
+}
+
+/**
+ * Runs one after another what it is given. Neither driver is to have two statements of a session at once: node-postgres
+ * warns of it, and postgres.js, when it is ended, sends what waits over a new connection, which nobody ever closes.
+ */
+function createTurns(): <Answer>(run: () => Promise<Answer>) => Promise<Answer> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (run) => {
+    const answer = last.then(run);
+    last = answer.catch(() => {});
+    return answer;
   };
 }
