@@ -70,12 +70,14 @@ it('every job is recorded, none is tried without end, and the worker goes on', a
       const list = these.map((_, n) => ({ kind: 'act', payload: { n } }) as const);
       const enqueued = await queue.enqueueMany(database.db, list);
       await until(noneLeft, { what: 'every job to end or to wait' });
+      // The events come when the worker has the answer, a moment after the rows say so.
+      const ended = () => [...seen.completed, ...seen.failed, ...seen.discarded, ...seen.snoozed];
+      await until(() => ended().length >= enqueued.length, { what: 'their events' });
 
       const rows = await database.sql<Recorded[]>`
         select (payload->>'n')::int as n, state, attempts, last_error as text, errors from jobs order by id`;
       for (const row of rows) expectRecorded(row, these[row.n]);
-      const ended = [...seen.completed, ...seen.failed, ...seen.discarded, ...seen.snoozed];
-      expect(new Set(ended.map((event) => event.job.id))).toEqual(new Set(enqueued.map(({ id }) => id)));
+      expect(new Set(ended().map((event) => event.job.id))).toEqual(new Set(enqueued.map(({ id }) => id)));
       expect(seen.error.filter(({ during }) => during !== 'retry' && during !== 'handler')).toEqual([]);
       for (const line of lines.splice(0)) expect(line).toMatch(/^drizzle-queue: [^\p{Cc}\p{Cs}]+$/u);
     }),
