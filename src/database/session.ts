@@ -45,7 +45,8 @@ async function openPg(pool: PgPool): Promise<Session> {
   const end = (): void => {
     client.end().catch(() => {});
     // It says goodbye and waits for the server to close, which one that is silent never does.
-    setTimeout(() => client.connection?.stream?.destroy(), 1_000).unref();
+    const timer = setTimeout(() => client.connection?.stream?.destroy(), 1_000).unref();
+    void lost.then(() => clearTimeout(timer)); // else it would keep the stopped worker for its second
   };
   try {
     await withTimeLimit(client.connect(), connectMs);
