@@ -17,7 +17,7 @@ interface Times {
 
 const msOf: Record<Size, { readonly one: Times; readonly many: Times }> = {
   full: { one: { settle: 5_000, measure: 20_000 }, many: { settle: 4_000, measure: 8_000 } },
-  quick: { one: { settle: 1_500, measure: 4_000 }, many: { settle: 2_000, measure: 2_000 } },
+  quick: { one: { settle: 1_000, measure: 2_500 }, many: { settle: 1_500, measure: 2_000 } },
   tiny: { one: { settle: 500, measure: 1_000 }, many: { settle: 500, measure: 1_000 } },
 };
 
