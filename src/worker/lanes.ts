@@ -11,6 +11,8 @@ const toldPollMs = 40;
 const costlyMs = 5;
 /** So many in a row: one alone may have waited for its turn on the machine. */
 const costlyLooks = 3;
+/** Without a job for so long, a queue counts as empty. */
+const restMs = 100;
 /** The longest pause that the cost of looks leads to. */
 const longestCostMs = 2_000;
 
@@ -20,7 +22,7 @@ export interface Lanes {
   /** The ms until one of the queues with room is to be looked into. */
   untilDue(room: ReadonlyMap<string, number>): number;
   isDue(queue: string): boolean;
-  /** The last look found too little: the queue was empty. */
+  /** The last look found too little, and there was nothing for a while: not only what other workers were faster at. */
   isResting(queue: string): boolean;
   /**
    * Somebody said that there are jobs, or that there will be: ends the pause, also that after a look that is under way.
@@ -62,6 +64,8 @@ interface Lane {
   /** What was said since the last look began. */
   woken: { work: boolean; later: boolean };
   resting: boolean;
+  /** When a look last found a job. */
+  foundAt: number;
   /** What the last looks took, of those in a row that found too little. */
   tookMs: readonly number[];
   readonly pause: Pause;
@@ -77,6 +81,7 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       told: false,
       woken: { work: false, later: false },
       resting: false,
+      foundAt: Number.NEGATIVE_INFINITY,
       tookMs: [],
       pause: createPause(shortestPollMs, pollIntervalMs, pollIntervalMs),
     });
@@ -97,7 +102,10 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       return Math.max(0, next - performance.now());
     },
     isDue,
-    isResting: (queue) => lanes.get(queue)?.resting === true,
+    isResting(queue) {
+      const lane = lanes.get(queue);
+      return lane?.resting === true && performance.now() - lane.foundAt > restMs;
+    },
     wake(queue, what) {
       const lane = lanes.get(queue);
       if (lane) lane.woken[what] = true;
@@ -120,6 +128,7 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       const lane = lanes.get(queue);
       if (!lane) return;
       const now = performance.now();
+      if (found > 0) lane.foundAt = now;
       // More than one: not all are told of.
       if (found === 1 && lane.told) lane.pause.atMost(toldPollMs);
       else if (found > 0) lane.pause.reset();
