@@ -134,7 +134,9 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       else if (found > 0) lane.pause.reset();
       // A full look may have left more behind, and one at a part has not seen the rest.
       lane.resting = !full && whole;
-      lane.dueAt = lane.resting ? now + lane.pause.next() : 0;
+      // By itself it gets a tenth of the time after each: many workers that drain one queue are in each other's way.
+      const ownMs = Math.min(9 * tookMs, longestCostMs);
+      lane.dueAt = lane.resting ? now + Math.max(lane.pause.next(), ownMs) : 0;
       // Short ones may cost much (rows of kinds nobody serves lie in front), so they get a tenth of the time; but not of
       // seconds, which a lock has taken.
       lane.tookMs = lane.resting ? [...lane.tookMs, tookMs].slice(-costlyLooks) : [];
