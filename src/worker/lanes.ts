@@ -122,7 +122,9 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       lane.told = work;
       const promised = lane.promisedAt <= performance.now();
       if (promised) lane.promisedAt = Number.POSITIVE_INFINITY;
-      return { due: later || promised || !work, keeps: later || promised };
+      // Not while jobs are found: it walks the priorities once more, past all that has just been claimed.
+      const quiet = !work && performance.now() - lane.foundAt > restMs;
+      return { due: later || promised || quiet, keeps: later || promised };
     },
     looked(queue, { found, full, whole, tookMs }) {
       const lane = lanes.get(queue);
