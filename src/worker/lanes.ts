@@ -11,8 +11,8 @@ const toldPollMs = 40;
 const costlyMs = 5;
 /** So many in a row: one alone may have waited for its turn on the machine. */
 const costlyLooks = 3;
-/** Without a job for so long, a queue counts as empty. */
-const restMs = 100;
+/** Without a job for so long, a queue is quiet: a look may ask when the next falls due. */
+const quietMs = 100;
 /** The longest pause that the cost of looks leads to. */
 const longestCostMs = 2_000;
 
@@ -22,7 +22,7 @@ export interface Lanes {
   /** The ms until one of the queues with room is to be looked into. */
   untilDue(room: ReadonlyMap<string, number>): number;
   isDue(queue: string): boolean;
-  /** The last look found too little, and there was nothing for a while: not only what other workers were faster at. */
+  /** The last look found too little: the queue was empty. */
   isResting(queue: string): boolean;
   /**
    * Somebody said that there are jobs, or that there will be: ends the pause, also that after a look that is under way.
@@ -102,10 +102,7 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       return Math.max(0, next - performance.now());
     },
     isDue,
-    isResting(queue) {
-      const lane = lanes.get(queue);
-      return lane?.resting === true && performance.now() - lane.foundAt > restMs;
-    },
+    isResting: (queue) => lanes.get(queue)?.resting === true,
     wake(queue, what) {
       const lane = lanes.get(queue);
       if (lane) lane.woken[what] = true;
@@ -123,7 +120,7 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       const promised = lane.promisedAt <= performance.now();
       if (promised) lane.promisedAt = Number.POSITIVE_INFINITY;
       // Not while jobs are found: it walks the priorities once more, past all that has just been claimed.
-      const quiet = !work && performance.now() - lane.foundAt > restMs;
+      const quiet = !work && performance.now() - lane.foundAt > quietMs;
       return { due: later || promised || quiet, keeps: later || promised };
     },
     looked(queue, { found, full, whole, tookMs }) {
@@ -136,9 +133,7 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       else if (found > 0) lane.pause.reset();
       // A full look may have left more behind, and one at a part has not seen the rest.
       lane.resting = !full && whole;
-      // By itself it gets a tenth of the time after each: many workers that drain one queue are in each other's way.
-      const ownMs = Math.min(9 * tookMs, longestCostMs);
-      lane.dueAt = lane.resting ? now + Math.max(lane.pause.next(), ownMs) : 0;
+      lane.dueAt = lane.resting ? now + lane.pause.next() : 0;
       // Short ones may cost much (rows of kinds nobody serves lie in front), so they get a tenth of the time; but not of
       // seconds, which a lock has taken.
       lane.tookMs = lane.resting ? [...lane.tookMs, tookMs].slice(-costlyLooks) : [];
