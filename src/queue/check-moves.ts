@@ -34,8 +34,11 @@ export function checkReplayOptions(given: unknown): boolean {
 
 const filterKeys = ['state', 'kind', 'queue', 'finishedBefore', 'finishedAfter', 'errorMatches', 'limit'];
 
-/** The filter of a replay, and how many it takes. */
-export function checkFilter(given: unknown): { readonly filter: FinalFilter; readonly limit: number } {
+/** The filter of a replay, and how many it takes. `namesOf` gives what jobs of a kind may be called. */
+export function checkFilter(
+  given: unknown,
+  namesOf: (kind: string) => readonly string[],
+): { readonly filter: FinalFilter; readonly limit: number } {
   // A Set of ids or a Date has no keys, and would stand for all that were discarded.
   if (!isPlain(given)) throw invalidOption('the jobs', 'an id, a list of ids or a filter', given);
   checkKeys('the replay filter', given, filterKeys);
@@ -47,7 +50,7 @@ export function checkFilter(given: unknown): { readonly filter: FinalFilter; rea
     filter: {
       state: state === undefined ? 'discarded' : checkState(state),
       // Not only those of the registry: a kind that was dropped has left jobs.
-      ...(kind === undefined ? {} : { kind: String(kind) }),
+      ...(kind === undefined ? {} : { kinds: namesOf(String(kind)) }),
       ...(queue === undefined ? {} : { queue: String(queue) }),
       ...instant('finishedBefore', finishedBefore),
       ...instant('finishedAfter', finishedAfter),

@@ -71,6 +71,7 @@ export function newJob(
     queue: type.$queue,
     kind: String(kind),
     payload: payloadText(String(kind), payload, maxPayloadBytes),
+    payloadVersion: type.version,
     priority: wholeNumber('priority', priority, ...limits.priority),
     when: checkWhen(options) ?? { delayMs: 0 },
     maxAttempts: wholeNumber('maxAttempts', maxAttempts, ...limits.maxAttempts),

@@ -28,11 +28,16 @@ export interface Wanted {
   readonly levels?: ReadonlyMap<string, readonly Level[]> | undefined;
   /** Jobs of other kinds are left as they are: another release of the app has their handlers. */
   readonly kinds: readonly string[];
+  /** Of each of the kinds, the newest version of its payloads; jobs of newer ones are left as well. @default any */
+  readonly versions?: readonly number[] | undefined;
   /** Only these jobs. @default any */
   readonly among?: readonly number[] | undefined;
   /** Not these. @default none */
   readonly except?: readonly number[] | undefined;
 }
+
+/** No row has a newer one. */
+const newestVersion = 32_767;
 
 /** A priority above and one below all that there are. */
 const [above, below] = [sql.raw('32768'), sql.raw('-32769')];
@@ -52,6 +57,7 @@ export function valuesOf({
   want,
   levels,
   kinds,
+  versions = kinds.map(() => newestVersion),
   among = [],
   except = [],
 }: Wanted): Record<NextValue, string> {
@@ -65,12 +71,13 @@ export function valuesOf({
     priorities: textArrayLiteral(known.map((list) => arrayLiteral(list.map(({ priority }) => priority)))),
     since: textArrayLiteral(known.map((list) => arrayLiteral(list.map(({ sinceUs }) => sinceUs)))),
     kinds: textArrayLiteral(kinds),
+    versions: arrayLiteral(versions),
     among: arrayLiteral(among),
     except: arrayLiteral(except),
   };
 }
 
-export type NextValue = 'queues' | 'counts' | 'priorities' | 'since' | 'kinds' | 'among' | 'except';
+export type NextValue = 'queues' | 'counts' | 'priorities' | 'since' | 'kinds' | 'versions' | 'among' | 'except';
 
 /** `with …` up to `next`, the jobs to take, which it locks. */
 export function next(jobs: TableName, { among, except }: NextShape, value: (name: NextValue) => SQL): SQL {
@@ -94,7 +101,9 @@ next as materialized (  -- materialized: inlined into the update it could lock m
       where  job.state = 'available' and job.queue = want.queue and job.priority = level.priority
         and  job.run_at >= level.since
         and  job.run_at <= now()
-        and  coalesce(job.kind = any((select ${value('kinds')}::text::text[])::text[]), false)  -- coalesce: statistics of rare kinds flip the plan
+        and  coalesce(job.kind = any((select ${value('kinds')}::text::text[])::text[])
+                      and job.payload_version <= (select ${value('versions')}::text::int[])[pg_catalog.array_position((select ${value('kinds')}::text::text[]), job.kind)],
+                      false)  -- coalesce: statistics of rare kinds flip the plan
         ${among ? sql`and job.id = any(${value('among')}::text::bigint[])` : sql``}
         ${except ? sql`and job.id <> all(${value('except')}::text::bigint[])` : sql``}
       order  by job.run_at, job.id

@@ -1,6 +1,7 @@
 /** Jobs that are over, by what a person says of them. */
 import { type SQL, sql } from 'drizzle-orm';
 import type { Executor } from '../database/executor.js';
+import { textArray } from '../database/parameters.js';
 import { numberOf, rows } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 import type { FinalState } from '../words/states.js';
@@ -8,7 +9,8 @@ import type { FinalState } from '../words/states.js';
 /** What is left out does not matter. */
 export interface FinalFilter {
   readonly state?: FinalState | undefined;
-  readonly kind?: string | undefined;
+  /** Called one of these. */
+  readonly kinds?: readonly string[] | undefined;
   readonly queue?: string | undefined;
   /** ISO text with a zone; before and not at it. */
   readonly finishedBefore?: string | undefined;
@@ -26,13 +28,13 @@ const states: { readonly [State in FinalState]: SQL } = {
 
 /** Whether `job` is over and fits. */
 export function isFinal(filter: FinalFilter): SQL {
-  const { state, kind, queue, finishedBefore, finishedAfter, errorMatches } = filter;
+  const { state, kinds, queue, finishedBefore, finishedAfter, errorMatches } = filter;
   const conditions = [
     state === undefined ? sql`job.state in ('completed', 'discarded', 'cancelled')` : states[state],
     sql`job.finished_at is not null`, // so that it is found by when it ended
     ...(finishedBefore === undefined ? [] : [sql`job.finished_at < ${finishedBefore}::timestamptz`]),
     ...(finishedAfter === undefined ? [] : [sql`job.finished_at > ${finishedAfter}::timestamptz`]),
-    ...(kind === undefined ? [] : [sql`job.kind = ${kind}::text`]),
+    ...(kinds === undefined ? [] : [sql`job.kind = any(${textArray(kinds)})`]),
     ...(queue === undefined ? [] : [sql`job.queue = ${queue}::text`]),
     // null where there is no error, and not false
     ...(errorMatches === undefined

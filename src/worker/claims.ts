@@ -17,6 +17,8 @@ interface ClaimsOptions {
   /** `<worker>`: claims are `<worker>/<n>`. */
   readonly worker: string;
   readonly kinds: readonly string[];
+  /** Of each of the kinds, the newest version of its payloads. */
+  readonly versions: readonly number[];
   /** Hears of a claim whose answer was lost: it may have been committed all the same. */
   orphaned(lockedBy: string): void;
 }
@@ -36,7 +38,7 @@ export interface Claims {
 export function createClaims(
   statements: Statements,
   events: Events,
-  { table, worker, kinds, orphaned }: ClaimsOptions,
+  { table, worker, kinds, versions, orphaned }: ClaimsOptions,
 ): Claims {
   const refused = createRefused();
   let claims = 0;
@@ -109,7 +111,7 @@ export function createClaims(
 
   return {
     async take(want, levels, due) {
-      const request = { want, kinds, except: refused.ids() };
+      const request = { want, kinds, versions, except: refused.ids() };
       try {
         return await claimOnce({ ...request, levels, due });
       } catch (error) {

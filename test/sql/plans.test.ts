@@ -45,6 +45,7 @@ beforeAll(async () => {
   await fill(sql).available(100_000, { queue: 'mixed', kind: sql`'kind ' || i % 38` });
   await fill(sql).available(20, { queue: 'mixed', kind: 'rare', dueInS: -3_600 });
   await fill(sql).available(20, { queue: 'mixed', kind: 'seldom', dueInS: -1 });
+  await fill(sql).available(20, { queue: 'mixed', kind: 'newer', payloadVersion: 2, dueInS: -3_600 });
   await fill(sql).available(200_000, { queue: 'tomorrow', priority: 10, dueInS: 86_400 });
   await fill(sql).available(100, { queue: 'tomorrow' });
   await fill(sql).available(20_000, { queue: 'later', priority: sql`i % 3`, dueInS: sql`3600 + i` });
@@ -79,14 +80,19 @@ describe.each<[string, () => Promise<unknown>]>([
       expect(buffers(explained.Plan)).toBeLessThan(100);
     });
 
-    it.each([
+    it.each<[string, { want: Record<string, number>; kinds: string[]; versions?: number[] }]>([
       ['of one queue', { want: { one: 10 }, kinds: ['greet'] }],
       ['of three queues', { want: { one: 4, two: 3, three: 3 }, kinds: ['greet'] }],
       ['of a rare kind that is first in its queue', { want: { mixed: 10 }, kinds: ['rare'] }],
       ['of 38 of 40 kinds', { want: { mixed: 10 }, kinds: commonKinds }],
+      [
+        'of 38 kinds, behind some of a newer version',
+        { want: { mixed: 10 }, kinds: ['newer', ...commonKinds], versions: [1, ...commonKinds.map(() => 3)] },
+      ],
+      ['of a version that few have', { want: { mixed: 10 }, kinds: ['newer'], versions: [2] }],
       ['behind 200,000 future jobs', { want: { tomorrow: 10 }, kinds: ['greet'] }],
-    ])('a claim takes 10 jobs %s from the index', async (_, { want, kinds }) => {
-      const request = { want: new Map(Object.entries(want)), kinds, lockedBy: 'worker/2' };
+    ])('a claim takes 10 jobs %s from the index', async (_, { want, ...wanted }) => {
+      const request = { want: new Map(Object.entries(want)), ...wanted, lockedBy: 'worker/2' };
 
       const explained = await plan((db) => claim(db, table, request));
 
@@ -170,8 +176,9 @@ describe.each<[string, () => Promise<unknown>]>([
     // Without statistics it expects few, and sorts those it finds: of all statements a person's filter can afford that.
     it.skipIf(history === 'was never analyzed').each<[string, FinalFilter, number]>([
       ['discarded', { state: 'discarded' }, 1_000],
-      ['of one kind', { state: 'discarded', kind: 'kind 3' }, 1_000],
-      ['of a kind that has none', { state: 'discarded', kind: 'no such kind' }, 0],
+      ['of one kind', { state: 'discarded', kinds: ['kind 3'] }, 1_000],
+      ['of a kind with an alias', { state: 'discarded', kinds: ['kind 3', 'no such alias'] }, 1_000],
+      ['of a kind that has none', { state: 'discarded', kinds: ['no such kind'] }, 0],
       ['in a state that none has', { state: 'cancelled' }, 0],
       ['with an error that none has', { state: 'discarded', errorMatches: 'no such error' }, 0],
       ['finished before all', { state: 'discarded', finishedBefore: '2020-01-01T00:00:00Z' }, 0],
