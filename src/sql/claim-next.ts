@@ -20,16 +20,20 @@ export interface Level {
   readonly sinceUs: number;
 }
 
-/** Which jobs to take. */
-export interface Wanted {
-  /** How many jobs to take from each queue, at most {@link largestClaim}. */
-  readonly want: ReadonlyMap<string, number>;
-  /** By queue. Other priorities are looked for, and at, as a whole. @default every priority is */
-  readonly levels?: ReadonlyMap<string, readonly Level[]> | undefined;
+/** Which jobs a worker can run. */
+export interface Served {
   /** Jobs of other kinds are left as they are: another release of the app has their handlers. */
   readonly kinds: readonly string[];
   /** Of each of the kinds, the newest version of its payloads; jobs of newer ones are left as well. @default any */
   readonly versions?: readonly number[] | undefined;
+}
+
+/** Which jobs to take. */
+export interface Wanted extends Served {
+  /** How many jobs to take from each queue, at most {@link largestClaim}. */
+  readonly want: ReadonlyMap<string, number>;
+  /** By queue. Other priorities are looked for, and at, as a whole. @default every priority is */
+  readonly levels?: ReadonlyMap<string, readonly Level[]> | undefined;
   /** Only these jobs. @default any */
   readonly among?: readonly number[] | undefined;
   /** Not these. @default none */
@@ -56,10 +60,9 @@ export function shapeOf({ among, except = [] }: Wanted): NextShape {
 export function valuesOf({
   want,
   levels,
-  kinds,
-  versions = kinds.map(() => newestVersion),
   among = [],
   except = [],
+  ...served
 }: Wanted): Record<NextValue, string> {
   // One that ended at a job due since before 1970 ended nowhere: there may be more of these.
   const known = [...want.keys()].map(
@@ -70,8 +73,7 @@ export function valuesOf({
     counts: arrayLiteral([...want.values()]),
     priorities: textArrayLiteral(known.map((list) => arrayLiteral(list.map(({ priority }) => priority)))),
     since: textArrayLiteral(known.map((list) => arrayLiteral(list.map(({ sinceUs }) => sinceUs)))),
-    kinds: textArrayLiteral(kinds),
-    versions: arrayLiteral(versions),
+    ...servedValues(served),
     among: arrayLiteral(among),
     except: arrayLiteral(except),
   };
@@ -101,9 +103,7 @@ next as materialized (  -- materialized: inlined into the update it could lock m
       where  job.state = 'available' and job.queue = want.queue and job.priority = level.priority
         and  job.run_at >= level.since
         and  job.run_at <= now()
-        and  coalesce(job.kind = any((select ${value('kinds')}::text::text[])::text[])
-                      and job.payload_version <= (select ${value('versions')}::text::int[])[pg_catalog.array_position((select ${value('kinds')}::text::text[]), job.kind)],
-                      false)  -- coalesce: statistics of rare kinds flip the plan
+        and  ${isServed(sql`job`, value)}
         ${among ? sql`and job.id = any(${value('among')}::text::bigint[])` : sql``}
         ${except ? sql`and job.id <> all(${value('except')}::text::bigint[])` : sql``}
       order  by job.run_at, job.id
@@ -114,6 +114,23 @@ next as materialized (  -- materialized: inlined into the update it could lock m
     limit  want.n
   ) as due
 )`;
+}
+
+/** Whether a row is of one of the kinds, and of no newer version than is known of it. */
+export function isServed(row: SQL, value: (name: 'kinds' | 'versions') => SQL): SQL {
+  const kinds = sql`(select ${value('kinds')}::text::text[])`;
+  const versions = sql`(select ${value('versions')}::text::int[])`;
+  // coalesce, for all of it: the statistics of rare kinds flip the plan.
+  return sql`coalesce(${row}.kind = any(${kinds}::text[])
+                      and ${row}.payload_version <= ${versions}[pg_catalog.array_position(${kinds}, ${row}.kind)], false)`;
+}
+
+/** The values of it. */
+export function servedValues({ kinds, versions }: Served): { readonly [Name in 'kinds' | 'versions']: string } {
+  return {
+    kinds: textArrayLiteral(kinds),
+    versions: arrayLiteral(versions ?? kinds.map(() => newestVersion)),
+  };
 }
 
 /**

@@ -65,6 +65,10 @@ export class Run {
     return this.#around.kind.name;
   }
 
+  get #timeoutMs(): number {
+    return this.job.timeoutMs ?? this.#around.kind.timeoutMs;
+  }
+
   get durationMs(): number {
     return this.#durationMs;
   }
@@ -92,8 +96,8 @@ export class Run {
 
   start(): void {
     const { kind } = this.#around;
-    if (kind.timeoutMs !== Number.POSITIVE_INFINITY) {
-      this.#timer = setTimeout(timeIsUp, kind.timeoutMs, this);
+    if (this.#timeoutMs !== Number.POSITIVE_INFINITY) {
+      this.#timer = setTimeout(timeIsUp, this.#timeoutMs, this);
     }
     handled(kind, this).then(
       () => this.#resolved(),
@@ -114,7 +118,7 @@ export class Run {
   }
 
   timeIsUp(): void {
-    const { timeoutMs } = this.#around.kind;
+    const timeoutMs = this.#timeoutMs;
     const error = new QueueError('HANDLER_TIMEOUT', `The handler took longer than ${timeoutMs} ms.`, {
       data: { id: this.job.id, timeoutMs },
     });
