@@ -1,6 +1,13 @@
 /** Uses of enqueue and enqueueMany that compile, and what they infer. */
 import { expectTypeOf } from 'vitest';
-import type { EnqueueArgs, Enqueued, EnqueueOptions, PayloadOf, QueueNames, ResultOf } from '../../../src/index.js';
+import type {
+  EnqueueArgs,
+  Enqueued,
+  EnqueueOptions,
+  PayloadOf,
+  QueueNames,
+  ResultOf,
+} from '../../../src/index.js';
 import { db, queue, type Receipt, registry, strictQueue, tx } from '../app.js';
 
 type Registry = typeof registry;
@@ -33,7 +40,12 @@ export async function pingWith(options: EnqueueOptions): Promise<void> {
   await queue.enqueueMany(tx, [{ kind: 'ping', ...options }]);
 }
 export async function pingOn(options: EnqueueOptions<QueueNames<Registry>>): Promise<void> {
-  await queue.enqueue(tx, 'ping', undefined, { ...options, queue: 'mail', timeoutMs: 5, meta: { trace: 'a' } });
+  await queue.enqueue(tx, 'ping', undefined, {
+    ...options,
+    queue: 'mail',
+    timeoutMs: 5,
+    meta: { trace: 'a' },
+  });
 }
 
 export async function enqueueOne(note: string | undefined, runAt: Date | undefined): Promise<void> {
