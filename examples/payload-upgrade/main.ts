@@ -1,13 +1,7 @@
-/**
- * A kind whose payload changes twice, and that is renamed, while jobs of every release wait.
- *
- * Run it with `npx tsx examples/payload-upgrade/main.ts` after `npm run build`. It brings its own Postgres: PGlite.
- */
-import { PGlite } from '@electric-sql/pglite';
-import { drizzle } from 'drizzle-orm/pglite';
-import { migrate } from 'drizzle-orm/pglite/migrator';
+/** Three releases of an app: a payload changes twice and its kind is renamed, while jobs of every release wait. */
 import { createQueue, defineJobs, job } from 'drizzle-queue';
 import { createWorker, type Worker } from 'drizzle-queue/worker';
+import { openDatabase } from '../database.js';
 
 // Release 1. Its jobs have version 1, which need not be said.
 interface MailV1 {
@@ -42,8 +36,7 @@ const release3 = defineJobs({
     .alias('send_mail'),
 });
 
-const db = drizzle({ client: await PGlite.create() });
-await migrate(db, { migrationsFolder: 'drizzle' });
+const db = await openDatabase();
 const common = { db, queues: { default: 1 }, pollIntervalMs: 50, log: false } as const;
 
 console.log('Release 3 has begun: its web processes enqueue, and a worker of release 1 still runs.');

@@ -22,7 +22,10 @@ export type ReadRow<R extends AnyRegistry, Row> = {
 }[keyof R['kinds'] & string];
 
 /** Throws `UNKNOWN_KIND`, `PAYLOAD_NOT_UPGRADED`, or `INVALID_OPTION` for what is no such row. */
-export function readRow<R extends AnyRegistry, Row extends ReadableRow>(registry: R, row: Row): ReadRow<R, Row> {
+export function readRow<R extends AnyRegistry, Row extends ReadableRow>(
+  registry: R,
+  row: Row,
+): ReadRow<R, Row> {
   checkRow(row);
   const name = kindOfAlias(registry.kinds, row.kind) ?? row.kind;
   const type = kindOf(registry, name);

@@ -96,9 +96,7 @@ export function kindOf(registry: AnyRegistry, kind: unknown): AnyJobType {
     renamed === undefined
       ? `${near} Name it in defineJobs(…).`
       : ` It is an alias of ${show(renamed)}: use that.`;
-  throw new QueueError(
-    'UNKNOWN_KIND',
-    `The registry has no kind ${show(kind)}.${advice}`,
-    { data: { kind } },
-  );
+  throw new QueueError('UNKNOWN_KIND', `The registry has no kind ${show(kind)}.${advice}`, {
+    data: { kind },
+  });
 }

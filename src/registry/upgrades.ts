@@ -1,6 +1,7 @@
 /** Payloads of older releases: the steps that bring them up to date, one version at a time. */
-import { errorBrief } from '../words/error-text.js';
+
 import { checkFunction } from '../words/checks.js';
+import { errorBrief } from '../words/error-text.js';
 import { invalidOption, QueueError, show } from '../words/errors.js';
 
 /** One step: from payloads of a version to those of the next. */
@@ -17,7 +18,10 @@ export interface Versioned {
 }
 
 /** The steps with one more behind them, which comes from the version below the last; else `INVALID_OPTION`. */
-export function withUpgrade({ version, upgrades }: Versioned, { from, upgrade }: Upgrade): readonly Upgrade[] {
+export function withUpgrade(
+  { version, upgrades }: Versioned,
+  { from, upgrade }: Upgrade,
+): readonly Upgrade[] {
   const oldest = upgrades.at(-1)?.from ?? version;
   if (oldest === 1) {
     const expected =
@@ -27,7 +31,11 @@ export function withUpgrade({ version, upgrades }: Versioned, { from, upgrade }:
     throw invalidOption('upgradeFrom(…)', expected, from);
   }
   if (from !== oldest - 1) {
-    throw invalidOption('upgradeFrom(…)', `called with ${oldest - 1} here, the version below ${oldest}`, from);
+    throw invalidOption(
+      'upgradeFrom(…)',
+      `called with ${oldest - 1} here, the version below ${oldest}`,
+      from,
+    );
   }
   checkFunction(`upgradeFrom(${from}, …)`, upgrade);
   return Object.freeze([...upgrades, Object.freeze({ from, upgrade })]);

@@ -79,7 +79,15 @@ export function valuesOf({
   };
 }
 
-export type NextValue = 'queues' | 'counts' | 'priorities' | 'since' | 'kinds' | 'versions' | 'among' | 'except';
+export type NextValue =
+  | 'queues'
+  | 'counts'
+  | 'priorities'
+  | 'since'
+  | 'kinds'
+  | 'versions'
+  | 'among'
+  | 'except';
 
 /** `with …` up to `next`, the jobs to take, which it locks. */
 export function next(jobs: TableName, { among, except }: NextShape, value: (name: NextValue) => SQL): SQL {
@@ -126,7 +134,9 @@ export function isServed(row: SQL, value: (name: 'kinds' | 'versions') => SQL): 
 }
 
 /** The values of it. */
-export function servedValues({ kinds, versions }: Served): { readonly [Name in 'kinds' | 'versions']: string } {
+export function servedValues({ kinds, versions }: Served): {
+  readonly [Name in 'kinds' | 'versions']: string;
+} {
   return {
     kinds: textArrayLiteral(kinds),
     versions: arrayLiteral(versions ?? kinds.map(() => newestVersion)),

@@ -55,13 +55,13 @@ export function versionTests(used: UsedDriver): void {
     }
     expect(ran.sort()).toEqual([1, 3, 4, 6].map((userId) => ['sendMail', userId]));
     expect(errors).toEqual([expect.objectContaining({ code: 'PAYLOAD_NOT_UPGRADED' })]);
-    expect(await used.read(sql`select kind, state, payload_version::int as version from jobs order by id`)).toEqual(
-      [
-        { kind: 'mail', state: 'discarded', version: 1 },
-        { kind: 'sendMail', state: 'available', version: 3 },
-        { kind: 'mail', state: 'available', version: 3 },
-      ],
-    );
+    expect(
+      await used.read(sql`select kind, state, payload_version::int as version from jobs order by id`),
+    ).toEqual([
+      { kind: 'mail', state: 'discarded', version: 1 },
+      { kind: 'sendMail', state: 'available', version: 3 },
+      { kind: 'mail', state: 'available', version: 3 },
+    ]);
   });
 
   it('reads and updates rows of an older release', async () => {
@@ -69,7 +69,8 @@ export function versionTests(used: UsedDriver): void {
     const { jobs } = newApp.tables;
     const { id } = await oldApp.enqueue(db, 'mail', { user: '1' });
     await newApp.enqueue(db, 'sendMail', { userId: 2 });
-    const read = async () => (await db.select().from(jobs).orderBy(asc(jobs.id))).map((row) => newApp.read(row));
+    const read = async () =>
+      (await db.select().from(jobs).orderBy(asc(jobs.id))).map((row) => newApp.read(row));
     const payloads = async () => (await read()).map(({ kind, payload }) => ({ kind, payload }));
     expect(await payloads()).toEqual([1, 2].map((userId) => ({ kind: 'sendMail', payload: { userId } })));
 

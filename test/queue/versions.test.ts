@@ -50,13 +50,16 @@ describe('a row has the version of its kind', () => {
     expect(await Promise.all(enqueued.map(({ id }) => versionOf(id)))).toEqual([1, 2, 2, 7, 2]);
   });
 
-  it.each(['replace', 'debounce'] as const)('by one that takes an older row’s place: %s', async (onDuplicate) => {
-    const old = { kind: 'sendMail', payload: { user: '1' }, dedupeKey: 'user 1' };
-    const id = await given(database.sql).available(old);
-    const answer = await queue.enqueue(database.db, 'sendMail', { userId: 1 }, { onDuplicate });
-    expect(answer).toEqual({ id, duplicate: true });
-    expect(await row(database.sql, id)).toMatchObject({ payload: { userId: 1 }, payloadVersion: 2 });
-  });
+  it.each(['replace', 'debounce'] as const)(
+    'by one that takes an older row’s place: %s',
+    async (onDuplicate) => {
+      const old = { kind: 'sendMail', payload: { user: '1' }, dedupeKey: 'user 1' };
+      const id = await given(database.sql).available(old);
+      const answer = await queue.enqueue(database.db, 'sendMail', { userId: 1 }, { onDuplicate });
+      expect(answer).toEqual({ id, duplicate: true });
+      expect(await row(database.sql, id)).toMatchObject({ payload: { userId: 1 }, payloadVersion: 2 });
+    },
+  );
 
   it('and keeps it where an enqueue is skipped', async () => {
     const old = { kind: 'sendMail', payload: { user: '1' }, dedupeKey: 'user 1' };

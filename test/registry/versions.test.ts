@@ -83,7 +83,9 @@ describe('a step is refused', () => {
   });
 
   it.each([undefined, null, 'up', {}, 5])('without a function: %j', (upgrade) => {
-    expect(() => step(v3, 2, upgrade)).toThrow(refused('Expected `upgradeFrom(2, …)` to be a function, got '));
+    expect(() => step(v3, 2, upgrade)).toThrow(
+      refused('Expected `upgradeFrom(2, …)` to be a function, got '),
+    );
   });
 });
 
@@ -146,7 +148,13 @@ describe('a payload', () => {
     ['gives a promise that rejects', () => Promise.reject(new Error('later')), 'gave a promise'],
     ['gives a revoked Proxy', revoked, 'TypeError'],
   ])('whose step %s is not upgraded, with the reason', (_, upgrade, reason) => {
-    const type = { version: 3, upgrades: [{ from: 2, upgrade: (old: unknown) => old }, { from: 1, upgrade }] };
+    const type = {
+      version: 3,
+      upgrades: [
+        { from: 2, upgrade: (old: unknown) => old },
+        { from: 1, upgrade },
+      ],
+    };
     expect(() => upToDate('mail', type, { user: '7' }, 1)).toThrow(
       expect.objectContaining({
         code: 'PAYLOAD_NOT_UPGRADED',
@@ -207,7 +215,10 @@ describe('an alias', () => {
 it('a registry made by hand is refused where it lacks them', () => {
   const type = { $queue: 'default', options: {}, upgrades: [], $aliases: [] };
   expect(() => assertRegistry({ kinds: { ping: type } })).not.toThrow();
-  for (const lacking of [{ ...type, upgrades: undefined }, { ...type, $aliases: 'old' }]) {
+  for (const lacking of [
+    { ...type, upgrades: undefined },
+    { ...type, $aliases: 'old' },
+  ]) {
     expect(() => assertRegistry({ kinds: { ping: lacking } })).toThrow(refused('Expected `registry`'));
   }
 });

@@ -75,7 +75,9 @@ describe('a deploy', () => {
     await createQueue(first).enqueue(db, 'ping');
     await createQueue(first).enqueue(db, 'ping');
     await until(() => seen.completed.length === 2, { what: 'both jobs behind it' });
-    expect(await Promise.all([verbatim(database.sql, id), verbatim(database.sql, renamed.id)])).toEqual(before);
+    expect(await Promise.all([verbatim(database.sql, id), verbatim(database.sql, renamed.id)])).toEqual(
+      before,
+    );
 
     const ran: V3[] = [];
     const sendMail = (payload: V3) => void ran.push(payload);
@@ -161,7 +163,7 @@ describe('a payload that is not upgraded', () => {
       attempts: 1,
       payload: { user: 'x' },
       payloadVersion: 1,
-      lastError: expect.stringMatching(/version 1 to 2: RangeError: x is no id[^]*Caused by: RangeError/),
+      lastError: expect.stringMatching(/version 1 to 2: RangeError: x is no id[\s\S]*Caused by: RangeError/),
       errors: [{ attempt: 1, error: expect.stringContaining('RangeError: x is no id') }],
     });
     expect(seen.error).toEqual([]);
@@ -293,7 +295,9 @@ describe('an alias', () => {
     const seen = watch(worker);
     await worker.start();
     await until(() => seen.failed.length, { what: 'the attempt' });
-    expect(seen.error).toMatchObject([{ error: { data: { kind: 'one', option: 'retry' } }, during: 'retry' }]);
+    expect(seen.error).toMatchObject([
+      { error: { data: { kind: 'one', option: 'retry' } }, during: 'retry' },
+    ]);
   });
 
   it('that gets a handler of its own is refused', () => {

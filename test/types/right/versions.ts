@@ -1,7 +1,14 @@
 /** Kinds whose payloads changed, or that were renamed: what their steps, handlers and rows are given. */
 import { eq } from 'drizzle-orm';
 import { expectTypeOf } from 'vitest';
-import { createQueue, defineJobs, type JobType, job, type PayloadOf, type ReadRow } from '../../../src/index.js';
+import {
+  createQueue,
+  defineJobs,
+  type JobType,
+  job,
+  type PayloadOf,
+  type ReadRow,
+} from '../../../src/index.js';
 import { createWorker } from '../../../src/worker.js';
 import { db, tx } from '../app.js';
 
@@ -17,7 +24,11 @@ interface V3 {
 }
 
 const registry = defineJobs({
-  sendMail: job<V3>({ version: 3, dedupeKey: ({ locale }) => locale, retry: (_e, _n, { locale }) => locale.length })
+  sendMail: job<V3>({
+    version: 3,
+    dedupeKey: ({ locale }) => locale,
+    retry: (_e, _n, { locale }) => locale.length,
+  })
     .upgradeFrom<V2>(2, (old) => {
       expectTypeOf(old).toEqualTypeOf<V2>();
       return { ...old, locale: 'en' };
