@@ -1,6 +1,7 @@
 /** Payloads of other releases: upgraded before the handler, failed by themselves, or left for newer workers. */
 import { describe, expect, it } from 'vitest';
 import { createQueue, defineJobs, job } from '../../src/index.js';
+import { checkWorkerOptions } from '../../src/worker/check-options.js';
 import { createWorker } from '../../src/worker.js';
 import { useDatabase } from '../support/database.js';
 import { given, row, verbatim } from '../support/jobs.js';
@@ -79,12 +80,19 @@ describe('a deploy', () => {
       before,
     );
 
+    // It has nothing to do now, and is told of a job by its id.
+    const told = await createQueue(second).enqueue(db, 'mail', { userId: 3 });
+    await createQueue(first).enqueue(db, 'ping');
+    await until(() => seen.completed.length === 3, { what: 'a job after that' });
+    expect(await row(database.sql, told.id)).toMatchObject({ state: 'available', attempts: 0 });
+
     const ran: V3[] = [];
     const sendMail = (payload: V3) => void ran.push(payload);
     const fresh = createWorker({ ...common, db, registry: third, handlers: { sendMail, ping } });
     watch(fresh);
     await fresh.start();
-    await until(() => ran.length === 2, { what: 'the new release to run it' });
+    await until(() => ran.length === 3, { what: 'the new release to run it' });
+    expect(ran).toContainEqual({ userId: 3, locale: 'en' });
     expect(ran).toContainEqual({ userId: 1, locale: 'en' });
     expect(ran).toContainEqual({ userId: 2, locale: 'de' });
     expect(seen.error).toEqual([]);
@@ -298,6 +306,18 @@ describe('an alias', () => {
     expect(seen.error).toMatchObject([
       { error: { data: { kind: 'one', option: 'retry' } }, during: 'retry' },
     ]);
+  });
+
+  it('is no kind more: a worker of all kinds is counted on by the others', () => {
+    const registry = defineJobs({ one: job().alias('uno', 'eins'), two: job() });
+    const options = { ...common, db: database.db, registry };
+    const [one, two] = [() => {}, () => {}];
+    const all = checkWorkerOptions({ ...options, handlers: { one, two } });
+    expect([...all.kinds.keys()]).toEqual(['one', 'uno', 'eins', 'two']);
+    expect(all.servesAllKinds).toBe(true);
+    const some = checkWorkerOptions({ ...options, kinds: ['one'], handlers: { one } });
+    expect([...some.kinds.keys()]).toEqual(['one', 'uno', 'eins']);
+    expect(some.servesAllKinds).toBe(false);
   });
 
   it('that gets a handler of its own is refused', () => {
