@@ -27,7 +27,8 @@ export function readRow<R extends AnyRegistry, Row extends ReadableRow>(
   row: Row,
 ): ReadRow<R, Row> {
   checkRow(row);
-  const name = kindOfAlias(registry.kinds, row.kind) ?? row.kind;
+  const isKind = Object.hasOwn(registry.kinds, row.kind);
+  const name = (isKind ? undefined : kindOfAlias(registry.kinds, row.kind)) ?? row.kind;
   const type = kindOf(registry, name);
   const payload = upToDate(name, type, row.payload, row.payloadVersion);
   // Which member of the union it is depends on the row.
