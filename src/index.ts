@@ -18,6 +18,13 @@ export type {
 } from './queue/moves.js';
 export type { EmptyItem, EnqueueItem, Queue, QueueOptions } from './queue/queue.js';
 export { createQueue } from './queue/queue.js';
+export type {
+  TransactionConfigOf,
+  TransactionOf,
+  Transactions,
+  TransactionsOptions,
+} from './queue/transactions.js';
+export { createTransactions } from './queue/transactions.js';
 export type { Ended, Handler, Handlers, JobContext, Settled } from './registry/handlers.js';
 export type { JobOptions, JobType, OnDuplicate } from './registry/job.js';
 export { job } from './registry/job.js';
