@@ -34,8 +34,13 @@ export interface Parts {
   readonly running: ReadonlySet<Run>;
 }
 
-/** `name` is that of the worker, with which its claims begin. */
-export function createParts(settings: Settings, name: string, events: Events): Parts {
+/** `name` is that of the worker, with which its claims begin; `makeLoop` what makes its loop. */
+export function createParts(
+  settings: Settings,
+  name: string,
+  events: Events,
+  makeLoop: typeof createLoop = createLoop,
+): Parts {
   const { table, heartbeatMs, pollIntervalMs } = settings;
   const statementMs = Math.max(10_000, 2 * heartbeatMs);
   const statements = createStatements(settings.db, {
@@ -61,7 +66,7 @@ export function createParts(settings: Settings, name: string, events: Events): P
     }
   });
 
-  const claiming = createLoop(statements, events, {
+  const claiming = makeLoop(statements, events, {
     table,
     worker: name,
     queues: [...settings.slots.keys()],
@@ -73,6 +78,7 @@ export function createParts(settings: Settings, name: string, events: Events): P
       backlog = finisher.size() > mostUnwritten;
       return backlog ? new Map() : slots.room();
     },
+    busy: () => running.size > 0 || finisher.size() > 0,
     take,
     more: (queue) => listening.passOn(queue),
     isMeant: (queue, dueUs) => listening.isMeant(queue, dueUs),
