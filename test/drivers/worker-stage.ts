@@ -56,6 +56,7 @@ export async function withWorker(
 
 const names = [
   'started',
+  'listening',
   'claimed',
   'completed',
   'failed',
