@@ -58,6 +58,10 @@ export class Run {
     this.#around = around;
   }
 
+  get #timeoutMs(): number {
+    return this.job.timeoutMs ?? this.#around.kind.timeoutMs;
+  }
+
   get durationMs(): number {
     return this.#durationMs;
   }
@@ -85,8 +89,8 @@ export class Run {
 
   start(): void {
     const { kind } = this.#around;
-    if (kind.timeoutMs !== Number.POSITIVE_INFINITY) {
-      this.#timer = setTimeout(timeIsUp, kind.timeoutMs, this);
+    if (this.#timeoutMs !== Number.POSITIVE_INFINITY) {
+      this.#timer = setTimeout(timeIsUp, this.#timeoutMs, this);
     }
     handled(kind, this).then(
       () => this.#resolved(),
@@ -107,7 +111,7 @@ export class Run {
   }
 
   timeIsUp(): void {
-    const { timeoutMs } = this.#around.kind;
+    const timeoutMs = this.#timeoutMs;
     const error = new QueueError('HANDLER_TIMEOUT', `The handler took longer than ${timeoutMs} ms.`, {
       data: { id: this.job.id, timeoutMs },
     });

@@ -104,6 +104,7 @@ export function createParts(
     events,
     hasRoom: (queue) => slots.room().has(queue),
     look: claiming.look,
+    lookFor: claiming.lookFor,
     changed: upkeep.changed,
     lost: upkeep.hurry,
     rescuing: () => !stopped,
