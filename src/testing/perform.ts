@@ -43,6 +43,8 @@ export interface PerformOptions {
   readonly maxAttempts?: number | undefined;
   /** The job's id. @default 1 */
   readonly id?: number | undefined;
+  /** What its enqueue gave as `meta`. @default none */
+  readonly meta?: { readonly [key: string]: unknown } | undefined;
   /** Aborts when the test wants it to; nothing else does. @default one that never aborts */
   readonly signal?: AbortSignal | undefined;
 }
@@ -73,7 +75,7 @@ export async function perform(
 ): Promise<Performed<unknown>> {
   const type = kindOf(registry, kind);
   checkFunction('handler', handler);
-  checkKeys('perform(…)', given, ['attempt', 'maxAttempts', 'id', 'signal']);
+  checkKeys('perform(…)', given, ['attempt', 'maxAttempts', 'id', 'meta', 'signal']);
   const attempt = wholeNumber('attempt', given.attempt ?? 1, 1, 32_767);
   const maxAttempts = given.maxAttempts ?? type.options.maxAttempts ?? jobDefaults.maxAttempts;
   const job = {
@@ -84,6 +86,9 @@ export async function perform(
     payload: JSON.parse(payloadText(kind, payload, Number.POSITIVE_INFINITY)),
     attempt,
     maxAttempts: wholeNumber('maxAttempts', maxAttempts, 1, 32_767),
+    payloadVersion: 1,
+    timeoutMs: undefined,
+    meta: given.meta,
   };
   const signal = checkSignal(given.signal);
   let said: Performed<unknown> | undefined;

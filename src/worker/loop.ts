@@ -103,7 +103,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     const [queue, ...others] = due.keys();
     const id = queue === undefined || others.length > 0 ? undefined : lanes.named(queue);
     if (queue === undefined || id === undefined) return false;
-    await releaseOrphans();
+    await orphans.release();
     const began = performance.now();
     const job = await claims.takeTold(queue, id).catch((error: unknown) => {
       lanes.wake(queue, 'later'); // it may be there still

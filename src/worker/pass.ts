@@ -93,6 +93,7 @@ export function createPass(
       alarm.wake();
     },
     look() {},
+    lookFor() {},
     dueIn(_queue, ms) {
       if (ms <= 0) alarm.wake();
     },
