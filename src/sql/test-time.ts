@@ -17,11 +17,18 @@ export async function makeDue(db: Executor, jobs: TableName, kinds: readonly str
   const found = await rows(
     db,
     sql`
-with moved as (
-  update ${jobs} as job
-  set    run_at = now()
+with mine as materialized (  -- in id order and without waiting, as everywhere
+  select job.id
+  from   ${jobs} as job
   where  job.state = 'available' and job.kind = any(${list})
          and job.run_at > now() and job.run_at <= clock_timestamp()
+  order  by job.id
+  for update skip locked
+),
+moved as (
+  update ${jobs} as job
+  set    run_at = now()
+  where  job.id = any(array(select mine.id from mine))
 )
 select job.queue
 from   ${jobs} as job
