@@ -24,7 +24,8 @@ export function makeTick(db: Database, secret: string): (request: Request) => Pr
     },
   });
   return async (request) => {
-    if (request.headers.get('authorization') !== `Bearer ${secret}`) return new Response('no', { status: 401 });
+    if (request.headers.get('authorization') !== `Bearer ${secret}`)
+      return new Response('no', { status: 401 });
     // Less than the platform's limit, after which the process is frozen or killed.
     return Response.json(await worker.runOnce({ budgetMs: 8_000 }));
   };

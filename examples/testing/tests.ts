@@ -1,6 +1,7 @@
 /** The tests of the app, on whatever database they are given. Each leaves it as it was. */
-import { sql } from 'drizzle-orm';
+
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
+import { sql } from 'drizzle-orm';
 import { advance, assertEnqueued, drain, enqueued, perform, rolledBack } from 'drizzle-queue/testing';
 import { afterAll, expect, it, vi } from 'vitest';
 import * as app from './app.js';

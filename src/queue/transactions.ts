@@ -138,7 +138,11 @@ export function createTransactions<R extends AnyRegistry>(
       const scope = current.scope();
       if (!scope) return db.transaction((tx: Executor) => current.runIn(tx, run), config);
       if (config === undefined) return scope.tx.transaction(run);
-      throw invalidOption('config', 'left out inside another transaction, of which this is a savepoint', config);
+      throw invalidOption(
+        'config',
+        'left out inside another transaction, of which this is a savepoint',
+        config,
+      );
     },
     async within<Answer>(tx: Transaction, work: () => Promise<Answer>): Promise<Answer> {
       assertTransaction(tx, 'within(tx, …) takes a transaction that is open.');

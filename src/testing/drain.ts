@@ -6,7 +6,13 @@ import { assertTransaction, type Transaction } from '../database/executor.js';
 import { tableName } from '../database/table-name.js';
 import { jobs as publicJobs } from '../database/tables.js';
 import type { Handlers } from '../registry/handlers.js';
-import { type AnyRegistry, assertRegistry, type JobTypes, kindOf, type Registry } from '../registry/registry.js';
+import {
+  type AnyRegistry,
+  assertRegistry,
+  type JobTypes,
+  kindOf,
+  type Registry,
+} from '../registry/registry.js';
 import { claim } from '../sql/claim.js';
 import { makeDue } from '../sql/test-time.js';
 import { checkKeys, trueOrFalse, wholeNumber } from '../words/checks.js';

@@ -87,8 +87,7 @@ async function find(
     const all = await waitingJobs(tx, table, kind, undefined);
     return all.filter(({ payload }) => match(payload) === true);
   }
-  const containing =
-    match === undefined ? undefined : payloadText(kind, match, Number.POSITIVE_INFINITY);
+  const containing = match === undefined ? undefined : payloadText(kind, match, Number.POSITIVE_INFINITY);
   return waitingJobs(tx, table, kind, containing);
 }
 
@@ -107,7 +106,8 @@ async function notEnqueued(
   match: unknown,
 ): Promise<QueueError> {
   const table = tableName(checkTables(queue.tables).jobs);
-  const which = match === undefined ? '' : typeof match === 'function' ? ' that fits' : ` with ${shown(match)}`;
+  const which =
+    match === undefined ? '' : typeof match === 'function' ? ' that fits' : ` with ${shown(match)}`;
   const same = await waitingJobs(tx, table, kind, undefined);
   const message = `No job of ${show(kind)}${which} waits.`;
   if (same.length > 0) {

@@ -64,7 +64,11 @@ export type PerformArgs<Payload> = undefined extends Payload
 export async function perform<R extends AnyRegistry, Kind extends keyof R['kinds'] & string>(
   registry: R,
   kind: Kind,
-  handler: Handler<R['kinds'][NoInfer<Kind>]['$payload'], R['kinds'][NoInfer<Kind>]['$result'], NoInfer<Kind>>,
+  handler: Handler<
+    R['kinds'][NoInfer<Kind>]['$payload'],
+    R['kinds'][NoInfer<Kind>]['$result'],
+    NoInfer<Kind>
+  >,
   ...args: PerformArgs<R['kinds'][Kind]['$payload']>
 ): Promise<Performed<R['kinds'][Kind]['$result']>>;
 export async function perform(
@@ -124,7 +128,9 @@ export async function perform(
     if (said && said.outcome !== 'completed') return said; // an error thrown after them changes nothing
     // What `retry` throws itself is the test's to see.
     const outcome = failed(error, job, { handler, timeoutMs: 0, retry: type.options.retry }, raise);
-    return performedOf(outcome.move === 'fail' && attempt >= job.maxAttempts ? { move: 'discard', error } : outcome);
+    return performedOf(
+      outcome.move === 'fail' && attempt >= job.maxAttempts ? { move: 'discard', error } : outcome,
+    );
   }
 }
 

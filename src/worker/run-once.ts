@@ -132,7 +132,8 @@ function counted(events: Events) {
       counts.longestMs = Math.max(counts.longestMs, durationMs);
     });
   }
-  for (const name of ['snoozed', 'released', 'rescued', 'lost'] as const) own.on(name, () => void counts[name]++);
+  for (const name of ['snoozed', 'released', 'rescued', 'lost'] as const)
+    own.on(name, () => void counts[name]++);
   own.on('stopped', ({ unwritten }) => {
     counts.unwritten = unwritten;
   });

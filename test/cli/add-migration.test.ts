@@ -65,7 +65,9 @@ describe.each(kits)('with $kit', ({ generation }) => {
     expect(migrations(app)).toEqual([...before, trigger]);
     expect(trigger).toMatch(/^-- drizzle-queue: wake-up trigger of "public"\."jobs", version 1\n/);
     expect(trigger).not.toContain('storage parameters');
-    expect((await app.cli('migration', '--trigger')).stdout).toMatch(/^Nothing to do: \S+ and \S+ have it\.\n$/);
+    expect((await app.cli('migration', '--trigger')).stdout).toMatch(
+      /^Nothing to do: \S+ and \S+ have it\.\n$/,
+    );
     expect((await app.cli('migration')).stdout).toMatch(/^Nothing to do: \S+ has it\.\n$/);
 
     const both = makeApp(generation);

@@ -35,7 +35,11 @@ export function httpTests(used: UsedDriver): void {
       () => queue.enqueue(db, 'greet', 2, { delayMs: 1_000, dedupeKey: 'k' }),
       () => queue.enqueue(db, 'greet', 3, { dedupeKey: 'k' }),
       () => queue.enqueue(db, 'greet', 4, { dedupeKey: 'k', onDuplicate: 'replace' }),
-      () => queue.enqueueMany(db, Array.from({ length: 5_000 }, () => ({ kind: 'greet', payload: 5 }) as const)),
+      () =>
+        queue.enqueueMany(
+          db,
+          Array.from({ length: 5_000 }, () => ({ kind: 'greet', payload: 5 }) as const),
+        ),
       () => queue.enqueueMany(db, [{ kind: 'greet', payload: 6, dedupeKey: 'k' }]),
     ];
     for (const enqueue of enqueues) {
@@ -43,7 +47,9 @@ export function httpTests(used: UsedDriver): void {
       await enqueue();
       expect(statements).toHaveLength(1);
     }
-    expect(await used.read(sql`select payload, count(*)::int as n from jobs group by payload order by payload`)).toEqual([
+    expect(
+      await used.read(sql`select payload, count(*)::int as n from jobs group by payload order by payload`),
+    ).toEqual([
       { payload: 1, n: 1 },
       { payload: 4, n: 1 },
       { payload: 5, n: 5_000 },
@@ -60,7 +66,10 @@ export function httpTests(used: UsedDriver): void {
   it('refuse what takes more than one statement, and leave nothing of it', async () => {
     const list = Array.from({ length: 5_001 }, () => ({ kind: 'greet', payload: 1 }) as const);
     await expect(queue.enqueueMany(db, list)).rejects.toThrow(/not supported/);
-    const mixed = [{ kind: 'greet', payload: 1 }, { kind: 'greet', payload: 2, dedupeKey: 'k' }] as const;
+    const mixed = [
+      { kind: 'greet', payload: 1 },
+      { kind: 'greet', payload: 2, dedupeKey: 'k' },
+    ] as const;
     await expect(queue.enqueueMany(db, mixed)).rejects.toThrow(/not supported/);
     const strict = createQueue(registry, { requireTransaction: true });
     await expect(Reflect.apply(strict.enqueue, undefined, [db, 'greet', 1])).rejects.toMatchObject({

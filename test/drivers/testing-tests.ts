@@ -10,7 +10,9 @@ import type { UsedDriver } from './stage.js';
 function handlersOf(db: Pick<Database, 'execute' | 'transaction'>): Handlers<typeof registry, 'task'> {
   return {
     task: async ({ does }, job) => {
-      await db.execute(sql`insert into jobs (kind, payload) values ('note', ${JSON.stringify(does)}::text::jsonb)`);
+      await db.execute(
+        sql`insert into jobs (kind, payload) values ('note', ${JSON.stringify(does)}::text::jsonb)`,
+      );
       if (does === 'complete') return db.transaction((tx) => job.complete(tx));
       if (does === 'snooze once' && job.attempt === 1) return job.snooze({ delayMs: 60_000 });
       if (does === 'discard') return job.discard('not worth it');
@@ -52,7 +54,13 @@ export function testingTests(used: UsedDriver): void {
       expect(await advance(tx, queue, 3_600_000)).toBe(1);
       expect(await drain(tx, options)).toMatchObject([{ outcome: 'snoozed' }]);
       const job = await assertEnqueued(tx, queue, 'task', { does: 'snooze once' });
-      expect(job).toMatchObject({ kind: 'task', queue: 'tasks', attempts: 0, maxAttempts: 10, dedupeKey: null });
+      expect(job).toMatchObject({
+        kind: 'task',
+        queue: 'tasks',
+        attempts: 0,
+        maxAttempts: 10,
+        dedupeKey: null,
+      });
       expect(job.runAt.getTime()).toBeGreaterThan(Date.now() + 30_000);
     });
   });
@@ -72,14 +80,18 @@ export function testingTests(used: UsedDriver): void {
       expect(two?.runAt).toEqual(new Date('2999-01-01T00:00:00Z'));
       await expect(assertEnqueued(tx, queue, 'greet', { n: 3 })).rejects.toMatchObject({
         code: 'NOT_ENQUEUED',
-        message: expect.stringMatching(/^No job of "greet" with \{"n":3\} waits\. Of this kind wait: \{.*ada.*bob/),
+        message: expect.stringMatching(
+          /^No job of "greet" with \{"n":3\} waits\. Of this kind wait: \{.*ada.*bob/,
+        ),
       });
     });
   });
 }
 
 async function enqueuedNotes(tx: Pick<Database, 'execute'>): Promise<unknown[]> {
-  const answer: unknown = await tx.execute(sql`select payload #>> '{}' as does from jobs where kind = 'note' order by id`);
+  const answer: unknown = await tx.execute(
+    sql`select payload #>> '{}' as does from jobs where kind = 'note' order by id`,
+  );
   const rows = Array.isArray(answer) ? answer : (answer as { rows: { does: unknown }[] }).rows;
   return rows.map(({ does }) => does);
 }

@@ -2,8 +2,8 @@
 import { sql } from 'drizzle-orm';
 import { expect, it } from 'vitest';
 import { createTransactions } from '../../src/index.js';
-import { queue } from './app.js';
 import { createGate } from '../worker/gate.js';
+import { queue } from './app.js';
 import type { UsedDriver } from './stage.js';
 
 export function transactionsTests(used: UsedDriver): void {

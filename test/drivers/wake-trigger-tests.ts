@@ -17,7 +17,9 @@ export function wakeTriggerTests(used: UsedDriver): void {
     try {
       await until(() => seen.listening, { what: 'the worker to listen' });
       for (const n of [1, 2]) {
-        await used.read(sql`insert into jobs (kind, payload, queue) values ('task', '{"does": "end"}', 'tasks')`);
+        await used.read(
+          sql`insert into jobs (kind, payload, queue) values ('task', '{"does": "end"}', 'tasks')`,
+        );
         await until(() => ran.length === n, { what: `run ${n}` });
       }
       expect(seen.error).toBeUndefined();

@@ -27,7 +27,9 @@ describe('what it is given', () => {
     ['an option', () => [database.db, queue, { require: true }], 'INVALID_OPTION', /"require" in createTr/],
     ['a wrong one', () => [database.db, queue, { requireTransaction: 1 }], 'INVALID_OPTION', /true or false/],
   ])('is checked: %s', (_what, given, code, said) => {
-    expect(() => call(...given())).toThrow(expect.objectContaining({ code, message: expect.stringMatching(said) }));
+    expect(() => call(...given())).toThrow(
+      expect.objectContaining({ code, message: expect.stringMatching(said) }),
+    );
   });
 
   it('is no transaction', async () => {
@@ -38,7 +40,9 @@ describe('what it is given', () => {
 
   it('a transaction’s callback, and within’s transaction, are checked as well', async () => {
     const { transaction, within } = make();
-    await expect(Reflect.apply(transaction, undefined, ['run'])).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+    await expect(Reflect.apply(transaction, undefined, ['run'])).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+    });
     const work = async () => {};
     for (const [tx, code] of [
       [database.db, 'TRANSACTION_REQUIRED'],
@@ -61,7 +65,9 @@ describe('outside of every transaction', () => {
   });
 
   it('with requireTransaction: false they commit at once, and current() is the database', async () => {
-    const { enqueue, enqueueMany, current } = createTransactions(database.db, queue, { requireTransaction: false });
+    const { enqueue, enqueueMany, current } = createTransactions(database.db, queue, {
+      requireTransaction: false,
+    });
     await enqueue('keep', 1);
     await enqueueMany([{ kind: 'keep', payload: 2 }]);
     expect(current()).toBe(database.db);
@@ -71,7 +77,9 @@ describe('outside of every transaction', () => {
   it('a strict queue still refuses the database', async () => {
     const strict = createQueue(registry, { requireTransaction: true });
     const options = [database.db, strict, { requireTransaction: false }];
-    const { enqueue, transaction } = Reflect.apply(createTransactions, undefined, options) as ReturnType<typeof make>;
+    const { enqueue, transaction } = Reflect.apply(createTransactions, undefined, options) as ReturnType<
+      typeof make
+    >;
     await expect(enqueue('ping')).rejects.toMatchObject({ code: 'TRANSACTION_REQUIRED' });
     await transaction(() => enqueue('ping'));
     expect(await kept()).toEqual([{}]);
@@ -126,7 +134,8 @@ describe('the current transaction', () => {
 
   it('takes a config where it is the outermost, and none inside', async () => {
     const { transaction } = make();
-    const isolation = (tx: Executor) => tx.execute(sql`select current_setting('transaction_isolation') as level`);
+    const isolation = async (tx: Executor) =>
+      tx.execute(sql`select current_setting('transaction_isolation') as level`);
     const config = { isolationLevel: 'serializable' } as const;
     expect(await transaction(isolation, config)).toMatchObject([{ level: 'serializable' }]);
     await transaction(async () => {
@@ -167,7 +176,9 @@ describe('outside', () => {
     const undone = transaction(async (tx) => {
       await enqueue('keep', 'undone');
       await outside(() => transaction(() => enqueue('keep', 'stands')));
-      await expect(outside(() => enqueue('keep', 'refused'))).rejects.toMatchObject({ code: 'TRANSACTION_REQUIRED' });
+      await expect(outside(() => enqueue('keep', 'refused'))).rejects.toMatchObject({
+        code: 'TRANSACTION_REQUIRED',
+      });
       await enqueue('keep', 'undone as well');
       tx.rollback();
     });
@@ -217,7 +228,7 @@ describe('at the end of a transaction', () => {
   it('calls that come later are refused: enqueues, transactions and current()', async () => {
     const { transaction, enqueue, enqueueMany, current, outside } = make();
     const over = createGate();
-    const calls = [
+    const calls: readonly (() => Promise<unknown>)[] = [
       () => enqueue('keep', 1),
       () => enqueueMany([{ kind: 'keep', payload: 2 }]),
       () => transaction(() => enqueue('keep', 3)),

@@ -127,7 +127,9 @@ describe('plain SQL', () => {
         sql.begin(async (tx) => {
           await tx.unsafe('create schema odd');
           await tx.unsafe(`grant usage on schema odd to "${role}"`);
-          await tx.unsafe("create function odd.pg_notify(text, text) returns void language sql as 'select 1/0'");
+          await tx.unsafe(
+            "create function odd.pg_notify(text, text) returns void language sql as 'select 1/0'",
+          );
           await tx.unsafe(`set local role "${role}"; set local search_path = odd, pg_catalog, public`);
           await tx`insert into public.jobs (kind) values ('ping')`;
         }),
@@ -145,8 +147,18 @@ describe('the library', () => {
       ['one', (n) => queue.enqueue(database.db, 'send', { n })],
       ['a list', (n) => queue.enqueueMany(database.db, [{ kind: 'send', payload: { n } }])],
       ['a key', (n) => queue.enqueue(database.db, 'send', { n }, { dedupeKey: `k${n}` })],
-      ['keys', (n) => queue.enqueueMany(database.db, [0, 1].map((m) => ({ kind: 'send', payload: { n }, dedupeKey: `l${n}${m}` })))],
-      ['a replaced one', (n) => queue.enqueue(database.db, 'send', { n }, { dedupeKey: `r${n}`, onDuplicate: 'replace' })],
+      [
+        'keys',
+        (n) =>
+          queue.enqueueMany(
+            database.db,
+            [0, 1].map((m) => ({ kind: 'send', payload: { n }, dedupeKey: `l${n}${m}` })),
+          ),
+      ],
+      [
+        'a replaced one',
+        (n) => queue.enqueue(database.db, 'send', { n }, { dedupeKey: `r${n}`, onDuplicate: 'replace' }),
+      ],
     ];
     for (const [what, enqueue] of enqueues) {
       expect([what, await heardOf(() => enqueue(1))]).toEqual([
@@ -162,7 +174,12 @@ describe('the library', () => {
       await queue.enqueueMany(database.db, [{ kind: 'ping', wake: false }]);
       await queue.enqueue(database.db, 'send', { n: 1 }, { wake: false, dedupeKey: 'k' });
       await queue.enqueueMany(database.db, [{ kind: 'ping', wake: false, dedupeKey: 'k' }]);
-      await queue.enqueue(database.db, 'send', { n: 1 }, { wake: false, dedupeKey: 'r', onDuplicate: 'replace' });
+      await queue.enqueue(
+        database.db,
+        'send',
+        { n: 1 },
+        { wake: false, dedupeKey: 'r', onDuplicate: 'replace' },
+      );
     });
     expect(texts).toEqual([]);
   });

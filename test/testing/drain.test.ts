@@ -1,11 +1,11 @@
 /** `drain`: what runs, in which order, and what is written down of failures. */
 import { sql } from 'drizzle-orm';
+import { pgSchema } from 'drizzle-orm/pg-core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createQueue, defineJobs, job } from '../../src/index.js';
 import { queueTables } from '../../src/schema.js';
 import { advance, drain, rolledBack } from '../../src/testing.js';
 import { Discard } from '../../src/worker.js';
-import { pgSchema } from 'drizzle-orm/pg-core';
 import { useDatabase } from '../support/database.js';
 
 const database = useDatabase();
@@ -223,6 +223,8 @@ describe('what it is given', () => {
 
   it('is a transaction', async () => {
     const given = [database.db, { registry, handlers: {} }];
-    await expect(Reflect.apply(drain, undefined, given)).rejects.toMatchObject({ code: 'TRANSACTION_REQUIRED' });
+    await expect(Reflect.apply(drain, undefined, given)).rejects.toMatchObject({
+      code: 'TRANSACTION_REQUIRED',
+    });
   });
 });

@@ -5,7 +5,7 @@ import { perform } from '../../src/testing.js';
 import { Discard } from '../../src/worker.js';
 
 const registry = defineJobs({
-  send: job<{ to: string; at?: string }>({
+  send: job<{ to: string; at?: string | undefined }>({
     maxAttempts: 3,
     retry: (error) => (error === 'never again' ? false : error === 'soon' ? 5 : undefined),
   }).queue('mail'),
@@ -20,16 +20,32 @@ const to = { to: 'ada' };
 describe('perform', () => {
   it('gives the handler what a worker would', async () => {
     const given: unknown[] = [];
-    await perform(registry, 'send', (payload, run) => void given.push(payload, { ...run }), { to: 'ada', at: undefined });
+    await perform(registry, 'send', (payload, run) => void given.push(payload, { ...run }), {
+      to: 'ada',
+      at: undefined,
+    });
     expect(given).toEqual([
       { to: 'ada' }, // as it comes back out of JSON
-      expect.objectContaining({ id: 1, kind: 'send', queue: 'mail', attempt: 1, maxAttempts: 3, lockedBy: 'perform/1' }),
+      expect.objectContaining({
+        id: 1,
+        kind: 'send',
+        queue: 'mail',
+        attempt: 1,
+        maxAttempts: 3,
+        lockedBy: 'perform/1',
+      }),
     ]);
-    const seen = await perform(registry, 'count', (_, run) => ({ n: run.attempt + run.maxAttempts + run.id }), { n: 1 }, {
-      attempt: 2,
-      maxAttempts: 30,
-      id: 400,
-    });
+    const seen = await perform(
+      registry,
+      'count',
+      (_, run) => ({ n: run.attempt + run.maxAttempts + run.id }),
+      { n: 1 },
+      {
+        attempt: 2,
+        maxAttempts: 30,
+        id: 400,
+      },
+    );
     expect(seen).toEqual({ outcome: 'completed', result: { n: 432 } });
     expect(await perform(registry, 'ping', () => {})).toEqual({ outcome: 'completed', result: undefined });
   });
@@ -48,7 +64,10 @@ describe('perform', () => {
       error: 'soon',
     });
     const reason = new Discard('the address does not exist');
-    expect(await perform(registry, 'send', throws(reason), to)).toEqual({ outcome: 'discarded', error: reason });
+    expect(await perform(registry, 'send', throws(reason), to)).toEqual({
+      outcome: 'discarded',
+      error: reason,
+    });
   });
 
   it('knows the outcomes that a handler records, whatever it does afterwards', async () => {
@@ -101,7 +120,8 @@ describe('perform', () => {
     const waits = perform(
       registry,
       'ping',
-      (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+      (_, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
       undefined,
       { signal: controller.signal },
     );

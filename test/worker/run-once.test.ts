@@ -1,4 +1,7 @@
 /** `runOnce()`: what is due is run within a budget, and nothing stays behind. */
+
+import { drizzle } from 'drizzle-orm/postgres-js';
+import postgres from 'postgres';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createQueue } from '../../src/queue/queue.js';
 import { job } from '../../src/registry/job.js';
@@ -10,8 +13,6 @@ import { startTcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 import { createGate } from './gate.js';
 import { type TaskHandler, useWorkers } from './stage.js';
-import { drizzle } from 'drizzle-orm/postgres-js';
-import postgres from 'postgres';
 
 const database = useDatabase();
 const { taskWorker, startTask, watch } = useWorkers(database);
@@ -53,9 +54,12 @@ describe('what is due', () => {
     expect(await worker.runOnce()).toEqual(nothing);
     expect(await row(database.sql, later)).toMatchObject({ state: 'available', attempts: 0 });
     expect(seen.completed.map(({ job }) => job.attempt)).toEqual([1, 1]);
-    expect({ failed: seen.failed.length, started: seen.started, stopping: seen.stopping, stopped: seen.stopped }).toEqual(
-      { failed: 1, started: [], stopping: [], stopped: [] },
-    );
+    expect({
+      failed: seen.failed.length,
+      started: seen.started,
+      stopping: seen.stopping,
+      stopped: seen.stopped,
+    }).toEqual({ failed: 1, started: [], stopping: [], stopped: [] });
   });
 
   it('is more than there are slots, and what handlers enqueue, and retries that are due at once', async () => {
@@ -166,7 +170,8 @@ describe('jobs of workers that died', () => {
     const id = await dead(add);
     await until(
       async () => {
-        const [old] = await database.sql`select 1 where pg_postmaster_start_time() < now() - interval '1 second'`;
+        const [old] =
+          await database.sql`select 1 where pg_postmaster_start_time() < now() - interval '1 second'`;
         return old;
       },
       { what: 'a server that has run for a second' },
@@ -263,10 +268,12 @@ describe('the database', () => {
   it('rejects the call where it is away all the time', async () => {
     const client = postgres('postgres://127.0.0.1:1/nowhere', { backoff: () => 0.05 });
     const { worker } = taskWorker(() => {}, { db: drizzle({ client }) });
-    const { tookMs } = await timed(worker.runOnce({ budgetMs: 3_000 }).then(
-      () => expect.unreachable(),
-      (error: unknown) => expect(error).toBeInstanceOf(Error),
-    ));
+    const { tookMs } = await timed(
+      worker.runOnce({ budgetMs: 3_000 }).then(
+        () => expect.unreachable(),
+        (error: unknown) => expect(error).toBeInstanceOf(Error),
+      ),
+    );
     expect(tookMs).toBeLessThan(3_000);
     await client.end({ timeout: 0 });
   });

@@ -59,17 +59,33 @@ export async function inTests(): Promise<void> {
 }
 
 export async function withoutADatabase(): Promise<void> {
-  const counted = await perform(registry, 'countOrders', handlers.countOrders, { day: 'today' }, { attempt: 2 });
+  const counted = await perform(
+    registry,
+    'countOrders',
+    handlers.countOrders,
+    { day: 'today' },
+    { attempt: 2 },
+  );
   expectTypeOf(counted).toEqualTypeOf<Performed<{ count: number }>>();
   if (counted.outcome === 'completed') expectTypeOf(counted.result.count).toEqualTypeOf<number>();
   await perform(registry, 'ping', handlers.ping);
-  await perform(registry, 'sendReceipt', ({ orderId }) => expectTypeOf(orderId).toEqualTypeOf<number>() && undefined, {
-    orderId: 1,
-  });
+  await perform(
+    registry,
+    'sendReceipt',
+    ({ orderId }) => expectTypeOf(orderId).toEqualTypeOf<number>() && undefined,
+    {
+      orderId: 1,
+    },
+  );
 }
 
 export async function once(): Promise<void> {
-  const worker = createWorker({ db, registry, queues: { reports: 1 }, handlers: { countOrders: handlers.countOrders } });
+  const worker = createWorker({
+    db,
+    registry,
+    queues: { reports: 1 },
+    handlers: { countOrders: handlers.countOrders },
+  });
   expectTypeOf(await worker.runOnce()).toEqualTypeOf<RunOnceResult>();
   const { completed, more } = await worker.runOnce({ budgetMs: 50_000 });
   expectTypeOf(completed).toEqualTypeOf<number>();
