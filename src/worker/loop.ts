@@ -42,8 +42,8 @@ export interface LoopOptions {
 export interface Loop {
   /** Runs until stopped; resolves when the last claim has been answered and taken over. */
   run(): Promise<void>;
-  /** There is room again, in this queue or in all. */
-  wake(queue?: string): void;
+  /** There is room again, in this queue or in all; after a handler that took so long. */
+  wake(queue?: string, tookMs?: number): void;
   /** There may be jobs, in this queue or in all; or `later`, which a look tells. */
   look(queue: string | undefined, what: 'work' | 'later'): void;
   /** There is this job in the queue. */

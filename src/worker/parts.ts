@@ -148,7 +148,7 @@ export function createParts(
     slots.free(run.job.queue);
     if (outcome) finisher.add(run, outcome);
     else held.delete(run.job);
-    claiming.wake(run.job.queue);
+    claiming.wake(run.job.queue, run.durationMs);
   }
 
   /** `gone`: there is no row of that id any more. */

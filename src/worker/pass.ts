@@ -20,12 +20,15 @@ export interface Pass extends Loop {
   fault(): { readonly error: unknown } | undefined;
 }
 
-/** `mayClaim` says whether there is time for more jobs; once it says no, the pass is over. */
+/**
+ * `mayClaim` says whether there is time for more jobs, given the longest that a handler took so far; once it says no, the pass
+ * is over.
+ */
 export function createPass(
   statements: Statements,
   events: Events,
   options: LoopOptions,
-  mayClaim: () => boolean,
+  mayClaim: (longestMs: number) => boolean,
 ): Pass {
   const { table, worker, kinds } = options;
   const alarm = createAlarm();
@@ -39,6 +42,7 @@ export function createPass(
   let looked = false;
   let fault: { readonly error: unknown } | undefined;
   let exhausted = false;
+  let tookLongestMs = 0;
 
   /** How many jobs it took, and whether that was all it had room for. */
   async function look(room: ReadonlyMap<string, number>): Promise<{ found: number; full: boolean }> {
@@ -74,7 +78,7 @@ export function createPass(
 
   return {
     async run() {
-      while (!stopped && !exhausted && mayClaim()) {
+      while (!stopped && !exhausted && mayClaim(tookLongestMs)) {
         try {
           await lookAndRest();
         } catch (error) {
@@ -88,7 +92,8 @@ export function createPass(
       await begun;
       await orphans.release().catch(() => {}); // the rescuer finds them else
     },
-    wake() {
+    wake(_queue, tookMs = 0) {
+      tookLongestMs = Math.max(tookLongestMs, tookMs);
       pause.reset(); // its end is about to be written, and the rest may hang on that
       alarm.wake();
     },

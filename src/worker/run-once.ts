@@ -65,9 +65,9 @@ export function beginOnce(settings: Settings, name: string, events: Events, budg
   );
 
   /** Not where less is left than a job may take, by those that have run: each start counts as an attempt. */
-  function mayClaim(): boolean {
+  function mayClaim(longestMs: number): boolean {
     const leftMs = endsAt - performance.now();
-    return !stopping && leftMs >= Math.max(workMs / 10, 2 * counts.longestMs);
+    return !stopping && leftMs >= Math.max(workMs / 10, 2 * longestMs);
   }
 
   async function run(): Promise<RunOnceResult> {
@@ -97,8 +97,7 @@ export function beginOnce(settings: Settings, name: string, events: Events, budg
     }
     const fault = pass?.fault();
     if (fault) throw fault.error;
-    const { longestMs: _, ...numbers } = counts;
-    return { ...numbers, more: pass?.exhausted() !== true || counts.released > 0 };
+    return { ...counts, more: pass?.exhausted() !== true || counts.released > 0 };
   }
 
   const result = run();
@@ -124,16 +123,18 @@ function counted(events: Events) {
     rescued: 0,
     lost: 0,
     unwritten: 0,
-    longestMs: 0,
   };
-  for (const name of ['completed', 'failed', 'discarded'] as const) {
-    own.on(name, ({ durationMs }) => {
-      counts[name]++;
-      counts.longestMs = Math.max(counts.longestMs, durationMs);
-    });
-  }
-  for (const name of ['snoozed', 'released', 'rescued', 'lost'] as const)
+  for (const name of [
+    'completed',
+    'failed',
+    'discarded',
+    'snoozed',
+    'released',
+    'rescued',
+    'lost',
+  ] as const) {
     own.on(name, () => void counts[name]++);
+  }
   own.on('stopped', ({ unwritten }) => {
     counts.unwritten = unwritten;
   });

@@ -14,8 +14,9 @@ export function wakeTriggerTests(used: UsedDriver): void {
     const { worker, seen } = await startWorker(used, ({ does }) => void ran.push(does), {
       pollIntervalMs: 60_000,
     });
+    const listening = new Promise((resolve) => worker.on('listening', resolve));
     try {
-      await until(() => seen.listening, { what: 'the worker to listen' });
+      await listening;
       for (const n of [1, 2]) {
         await used.read(
           sql`insert into jobs (kind, payload, queue) values ('task', '{"does": "end"}', 'tasks')`,

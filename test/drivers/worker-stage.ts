@@ -56,7 +56,6 @@ export async function withWorker(
 
 const names = [
   'started',
-  'listening',
   'claimed',
   'completed',
   'failed',

@@ -42,6 +42,7 @@ async function heardOf(work: (sql: Sql) => Promise<unknown>): Promise<string[]> 
 }
 
 const seed = /^\d{1,6}$/;
+const withoutSeed = (text: string) => text.split(' ').toSpliced(2, 1, '·').join(' ');
 
 describe('plain SQL', () => {
   it('is told of once a statement and queue, with the number of jobs', async () => {
@@ -51,10 +52,7 @@ describe('plain SQL', () => {
         select 'send', jsonb_build_object('n', n), case when n <= 3 then 'mail' else 'my "own" queue' end
         from   generate_series(1, 5) as n`,
     );
-    expect(texts.map((text) => text.split(' ').toSpliced(2, 1, '·').join(' '))).toEqual([
-      'work 2 · my "own" queue',
-      'work 3 · mail',
-    ]);
+    expect(texts.map(withoutSeed).sort()).toEqual(['work 2 · my "own" queue', 'work 3 · mail']);
     expect(texts.every((text) => seed.test(text.split(' ')[2] ?? ''))).toBe(true);
   });
 
@@ -111,7 +109,7 @@ describe('plain SQL', () => {
       await upsert();
       await sql`select adds()`;
     });
-    expect(texts.map((text) => text.replace(/ \d+ (?=\D)/, ' · '))).toEqual([
+    expect(texts.map(withoutSeed).sort()).toEqual([
       'work 1 · default',
       'work 1 · drizzle',
       'work 1 · upserted',
