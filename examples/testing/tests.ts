@@ -3,7 +3,7 @@
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api';
 import { sql } from 'drizzle-orm';
 import { advance, assertEnqueued, drain, enqueued, perform, rolledBack } from 'drizzle-queue/testing';
-import { afterAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import * as app from './app.js';
 import { type Db, makeHandlers, orders, placeOrder, queue, registry } from './app.js';
 
@@ -56,7 +56,7 @@ export function appTests(db: () => Db): void {
       expect(performed).toEqual({ outcome: 'snoozed', when: { delayMs: 60_000 } });
     }));
 
-  afterAll(async () => {
+  it('none of them has left anything', async () => {
     expect(await db().select().from(queue.tables.jobs)).toEqual([]);
     expect(await db().select().from(orders)).toEqual([]);
   });

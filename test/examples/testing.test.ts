@@ -12,7 +12,7 @@ it('its tests pass on both', async () => {
     );
     expect(stderr + stdout).toContain('"success":true');
     const report: { numPassedTests: number; testResults: { name: string }[] } = JSON.parse(stdout);
-    expect({ exitCode, passed: report.numPassedTests }).toEqual({ exitCode: 0, passed: 8 });
+    expect({ exitCode, passed: report.numPassedTests }).toEqual({ exitCode: 0, passed: 10 });
     expect(report.testResults.map(({ name }) => name.split('/').at(-1)).sort()).toEqual([
       'pglite.test.ts',
       'postgres.test.ts',

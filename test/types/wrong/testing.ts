@@ -3,13 +3,13 @@ import { assertEnqueued, drain, enqueued, perform } from '../../../src/testing.j
 import type { Worker } from '../../../src/worker.js';
 import { db, queue, registry, tx } from '../app.js';
 
-// @ts-expect-error TS2345: is not assignable to parameter of type 'Transaction'.
+// @ts-expect-error TS2345 or TS2741: type 'Transaction'.
 drain(db, { registry, handlers: {} });
-// @ts-expect-error TS2353: 'sendReciept' does not exist in type
+// @ts-expect-error TS2353 or TS2561: 'sendReciept' does not exist in type
 drain(tx, { registry, handlers: { sendReciept: () => {} } });
 // @ts-expect-error TS2339: Property 'courseId' does not exist on type 'Receipt'.
 drain(tx, { registry, handlers: { sendReceipt: ({ courseId }) => courseId } });
-// @ts-expect-error TS2322: Type 'number' is not assignable to type 'string'.
+// @ts-expect-error TS2322: 'string' is not assignable to type
 drain(tx, { registry, handlers: { countOrders: () => 'none' } });
 
 // @ts-expect-error TS2345: Argument of type '"sendReciept"' is not assignable to parameter of type
