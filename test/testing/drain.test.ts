@@ -79,14 +79,17 @@ describe('what runs', () => {
   });
 
   it('has an end where handlers enqueue without one', async () => {
+    let runs = 0;
     const endless = inTransaction(async (tx) => {
       await queue.enqueue(tx, 'step', { n: 1 });
       const step = async ({ n }: { n: number }) => {
+        runs++;
         await queue.enqueue(tx, 'step', { n: n + 1 });
       };
       await drain(tx, { registry, handlers: { step }, limit: 7 });
     });
     await expect(endless).rejects.toMatchObject({ code: 'DRAIN_LIMIT', data: { limit: 7 } });
+    expect(runs).toBe(7);
   });
 });
 
