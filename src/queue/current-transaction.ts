@@ -13,6 +13,8 @@ export interface Scope {
   ended: boolean;
   /** What was begun in it and is not over; never rejects. */
   readonly pending: Set<Promise<Fault | undefined>>;
+  /** The end of the last of these. */
+  last: Promise<unknown>;
 }
 
 interface Fault {
@@ -37,15 +39,25 @@ export function currentTransactionOf(db: Executor): CurrentTransaction {
   return current;
 }
 
-/** Has the end of the scope wait for this. */
-export function joined<Answer>(scope: Scope, work: Promise<Answer>): Promise<Answer> {
+/**
+ * Does something in the scope, once all that was begun before is over: sent beside an open savepoint it would be inside of
+ * that, and go with it.
+ */
+export function inTurn<Answer>(scope: Scope, work: () => Promise<Answer>): Promise<Answer> {
+  const answer = scope.last.then(work);
+  scope.last = joined(scope, answer);
+  return answer;
+}
+
+/** Has the end of the scope wait for this; gives what tells how it went. */
+function joined(scope: Scope, work: Promise<unknown>): Promise<Fault | undefined> {
   const over: Promise<Fault | undefined> = work.then(
     () => undefined,
     (error: unknown) => ({ error }),
   );
   scope.pending.add(over);
   void over.then(() => scope.pending.delete(over));
-  return work;
+  return over;
 }
 
 function createCurrentTransaction(): CurrentTransaction {
@@ -55,7 +67,7 @@ function createCurrentTransaction(): CurrentTransaction {
 
   async function runIn<Answer>(tx: Executor, run: (tx: Executor) => Promise<Answer>): Promise<Answer> {
     carryIntoSavepoints(tx);
-    const scope: Scope = { tx, ended: false, pending: new Set() };
+    const scope: Scope = { tx, ended: false, pending: new Set(), last: Promise.resolve() };
     let answer: Answer;
     try {
       answer = await storage.run(scope, run, tx);
@@ -75,8 +87,8 @@ function createCurrentTransaction(): CurrentTransaction {
     const savepoint = tx.transaction.bind(tx);
     tx.transaction = (run: (tx: Executor) => Promise<unknown>, config?: unknown) => {
       const scope = storage.getStore();
-      const work = savepoint((inner: Executor) => runIn(inner, run), config);
-      return scope?.tx === tx && !scope.ended ? joined(scope, work) : work;
+      const begin = () => savepoint((inner: Executor) => runIn(inner, run), config);
+      return scope?.tx === tx && !scope.ended ? inTurn(scope, begin) : begin();
     };
   }
 

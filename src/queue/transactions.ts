@@ -10,7 +10,7 @@ import {
 import type { AnyRegistry } from '../registry/registry.js';
 import { checkFunction, checkKeys, trueOrFalse } from '../words/checks.js';
 import { invalidOption, QueueError } from '../words/errors.js';
-import { currentTransactionOf, joined, type Scope } from './current-transaction.js';
+import { currentTransactionOf, inTurn, type Scope } from './current-transaction.js';
 import type { EnqueueArgs } from './enqueue-args.js';
 import type { Enqueued } from './enqueued.js';
 import type { Queue } from './queue.js';
@@ -28,7 +28,8 @@ export interface Transactions<R extends AnyRegistry, Db extends Executor, Outsid
   /**
    * As `db.transaction(run, config)`, and it is the current transaction of all that `run` calls, through every `await`.
    * Inside another one it is a savepoint of that, as `tx.transaction(run)` is, and takes no `config`; of a savepoint that
-   * is rolled back no job is left.
+   * is rolled back no job is left. Savepoints and enqueues of one transaction go one after another, however they are called:
+   * an enqueue beside an open savepoint would be inside of it, and go with it.
    *
    * An enqueue that nobody awaited is waited for at the end of `run`; where it fails, the transaction is rolled back and
    * rejects. A call that comes still later is refused.
@@ -118,7 +119,8 @@ export function createTransactions<R extends AnyRegistry>(
 
   async function inCurrent<Answer>(send: (tx: Executor) => Promise<Answer>): Promise<Answer> {
     const scope = current.scope();
-    if (scope) return joined(scope, send(scope.tx));
+    // In no transaction: what the queue itself does with `tx` has nothing to wait for.
+    if (scope) return inTurn(scope, () => current.outside(() => send(scope.tx)));
     return send(usable(scope));
   }
 
