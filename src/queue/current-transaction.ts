@@ -9,6 +9,8 @@ import { QueueError } from '../words/errors.js';
 /** What one callback of a transaction, or of a savepoint, has around it. */
 export interface Scope {
   readonly tx: Executor;
+  /** The callback is over; what was begun in it is waited for. */
+  ending: boolean;
   /** No call joins it any more: its end is being written, or is. */
   ended: boolean;
   /** What was begun in it and is not over; never rejects. */
@@ -46,7 +48,12 @@ export function currentTransactionOf(db: Executor): CurrentTransaction {
 export function inTurn<Answer>(scope: Scope, work: () => Promise<Answer>): Promise<Answer> {
   const answer = scope.last.then(work);
   scope.last = joined(scope, answer);
-  return answer;
+  const given = answer.then((value) => value);
+  answer.catch(() => {
+    // Of this error the transaction tells; that nobody awaited the call must not end the process on top of that.
+    if (scope.ending) given.catch(() => {});
+  });
+  return given;
 }
 
 /** Has the end of the scope wait for this; gives what tells how it went. */
@@ -67,7 +74,7 @@ function createCurrentTransaction(): CurrentTransaction {
 
   async function runIn<Answer>(tx: Executor, run: (tx: Executor) => Promise<Answer>): Promise<Answer> {
     carryIntoSavepoints(tx);
-    const scope: Scope = { tx, ended: false, pending: new Set(), last: Promise.resolve() };
+    const scope: Scope = { tx, ending: false, ended: false, pending: new Set(), last: Promise.resolve() };
     let answer: Answer;
     try {
       answer = await storage.run(scope, run, tx);
@@ -106,6 +113,7 @@ function createCurrentTransaction(): CurrentTransaction {
 /** Waits for all that was begun, also by what was begun; the first fault of it. Nothing joins the scope afterwards. */
 async function allOver(scope: Scope): Promise<Fault | undefined> {
   let first: Fault | undefined;
+  scope.ending = true;
   while (scope.pending.size > 0) {
     for (const fault of await Promise.all(scope.pending)) first ??= fault;
   }

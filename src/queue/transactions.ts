@@ -117,11 +117,16 @@ export function createTransactions<R extends AnyRegistry>(
   const required = trueOrFalse('requireTransaction', options.requireTransaction ?? true);
   const current = currentTransactionOf(db);
 
-  async function inCurrent<Answer>(send: (tx: Executor) => Promise<Answer>): Promise<Answer> {
-    const scope = current.scope();
-    // In no transaction: what the queue itself does with `tx` has nothing to wait for.
-    if (scope) return inTurn(scope, () => current.outside(() => send(scope.tx)));
-    return send(usable(scope));
+  /** Gives the very promise that the end of the transaction knows of. */
+  function inCurrent<Answer>(send: (tx: Executor) => Promise<Answer>): Promise<Answer> {
+    try {
+      const scope = current.scope();
+      const tx = usable(scope);
+      // In no transaction: what the queue itself does with `tx` has nothing to wait for.
+      return scope ? inTurn(scope, () => current.outside(() => send(tx))) : send(tx);
+    } catch (error) {
+      return Promise.reject(error); // not thrown: who calls it awaits it
+    }
   }
 
   function usable(scope: Scope | undefined): Executor {

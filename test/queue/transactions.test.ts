@@ -216,13 +216,28 @@ describe('at the end of a transaction', () => {
     const undone = transaction(async (tx: Transaction) => {
       await enqueue('keep', 1);
       await tx.execute(sql`set local statement_timeout = 1`);
+      // Nobody awaits it in time, which must not end the process: the transaction tells of it.
       fault = tx.transaction(async (inner: Executor) => {
         await inner.execute(sql`select pg_sleep(1)`);
       });
-      fault.catch(() => {});
     });
     await expect(undone).rejects.toThrow(/statement timeout|Failed query/);
     await expect(fault).rejects.toThrow();
+    expect(await kept()).toEqual([]);
+  });
+
+  it('a fault of an enqueue as well', async () => {
+    const { transaction, enqueue } = make();
+    await database.sql`alter table jobs add constraint no_seven check (payload <> '7')`;
+    try {
+      const undone = transaction(async () => {
+        await enqueue('keep', 6);
+        void enqueue('keep', 7);
+      });
+      await expect(undone).rejects.toMatchObject({ cause: { code: '23514' } });
+    } finally {
+      await database.sql`alter table jobs drop constraint no_seven`;
+    }
     expect(await kept()).toEqual([]);
   });
 
