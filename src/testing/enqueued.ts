@@ -3,7 +3,7 @@ import { type AnyQueueTables, checkTables } from '../database/any-tables.js';
 import { assertExecutor, type Executor } from '../database/executor.js';
 import { tableName } from '../database/table-name.js';
 import { payloadText } from '../registry/payload.js';
-import { type AnyRegistry, kindOf } from '../registry/registry.js';
+import { type AnyRegistry, assertRegistry, kindOf } from '../registry/registry.js';
 import { type WaitingJob, waitingJobs, waitingKinds } from '../sql/waiting-jobs.js';
 import { QueueError, show } from '../words/errors.js';
 import type { StoredPayload } from '../words/row-types.js';
@@ -81,6 +81,7 @@ async function find(
   match: unknown,
 ): Promise<WaitingJob[]> {
   assertExecutor(tx);
+  assertRegistry(queue?.registry);
   kindOf(queue.registry, kind);
   const table = tableName(checkTables(queue.tables).jobs);
   if (typeof match === 'function') {

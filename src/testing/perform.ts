@@ -3,7 +3,7 @@ import type { Transaction } from '../database/executor.js';
 import type { Handler } from '../registry/handlers.js';
 import { jobDefaults } from '../registry/job-options.js';
 import { payloadText } from '../registry/payload.js';
-import { type AnyRegistry, kindOf } from '../registry/registry.js';
+import { type AnyRegistry, assertRegistry, kindOf } from '../registry/registry.js';
 import { checkFunction, checkKeys, wholeNumber } from '../words/checks.js';
 import { invalidOption, QueueError } from '../words/errors.js';
 import type { Outcome } from '../words/outcome.js';
@@ -77,6 +77,7 @@ export async function perform(
   handler: Handler<unknown, unknown>,
   ...[payload, given = {}]: readonly [payload?: unknown, options?: PerformOptions]
 ): Promise<Performed<unknown>> {
+  assertRegistry(registry);
   const type = kindOf(registry, kind);
   checkFunction('handler', handler);
   checkKeys('perform(…)', given, ['attempt', 'maxAttempts', 'id', 'meta', 'signal']);

@@ -147,6 +147,16 @@ describe('the current transaction', () => {
   });
 });
 
+it('a queue that takes a savepoint for an enqueue does not wait for itself', async () => {
+  const savepoints: typeof queue = {
+    ...queue,
+    enqueue: (tx, kind, ...args) => tx.transaction((inner: Executor) => queue.enqueue(inner, kind, ...args)),
+  };
+  const { transaction, enqueue } = createTransactions(database.db, savepoints);
+  await transaction(() => enqueue('keep', 1));
+  expect(await kept()).toEqual([1]);
+});
+
 describe('within', () => {
   it('makes a transaction of others the current one, for as long as the work takes', async () => {
     const { within, enqueue, current } = make();

@@ -130,6 +130,7 @@ describe('perform', () => {
   });
 
   it.each<[what: string, given: readonly unknown[], code: string]>([
+    ['a registry', [undefined, 'send', () => {}, to], 'INVALID_OPTION'],
     ['a kind', [registry, 'sent', () => {}, to], 'UNKNOWN_KIND'],
     ['a handler', [registry, 'send', undefined, to], 'INVALID_OPTION'],
     ['a payload', [registry, 'send', () => {}, { to: new Date() }], 'INVALID_PAYLOAD'],
