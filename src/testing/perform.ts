@@ -7,6 +7,7 @@ import { type AnyRegistry, assertRegistry, kindOf } from '../registry/registry.j
 import { checkFunction, checkKeys, wholeNumber } from '../words/checks.js';
 import { invalidOption, QueueError } from '../words/errors.js';
 import type { Outcome } from '../words/outcome.js';
+import { checkHandlers } from '../worker/check-options.js';
 import { createContext } from '../worker/context.js';
 import { failed } from '../worker/failure.js';
 
@@ -80,6 +81,7 @@ export async function perform(
   assertRegistry(registry);
   const type = kindOf(registry, kind);
   checkFunction('handler', handler);
+  const served = checkHandlers(registry, [kind], { [kind]: handler }).get(kind);
   checkKeys('perform(…)', given, ['attempt', 'maxAttempts', 'id', 'meta', 'signal']);
   const attempt = wholeNumber('attempt', given.attempt ?? 1, 1, 32_767);
   const maxAttempts = given.maxAttempts ?? type.options.maxAttempts ?? jobDefaults.maxAttempts;
@@ -108,12 +110,14 @@ export async function perform(
     said = performed;
   }
 
-  const context = createContext({
+  const around = {
     job,
+    kind,
     signal,
-    record: (outcome) => record(performedOf(outcome)),
+    record: (outcome: Outcome) => record(performedOf(outcome)),
     complete: async () => {},
-  });
+  };
+  const context = createContext(around);
   const run = {
     ...context,
     signal,
@@ -128,7 +132,7 @@ export async function perform(
   } catch (error) {
     if (said && said.outcome !== 'completed') return said; // an error thrown after them changes nothing
     // What `retry` throws itself is the test's to see.
-    const outcome = failed(error, job, { handler, timeoutMs: 0, retry: type.options.retry }, raise);
+    const outcome = served ? failed(error, job, served, raise) : ({ move: 'discard', error } as const);
     return performedOf(
       outcome.move === 'fail' && attempt >= job.maxAttempts ? { move: 'discard', error } : outcome,
     );

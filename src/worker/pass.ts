@@ -30,13 +30,12 @@ export function createPass(
   options: LoopOptions,
   mayClaim: (longestMs: number) => boolean,
 ): Pass {
-  const { table, worker, kinds } = options;
   const alarm = createAlarm();
   const pause = createPause(pauseMs.shortest, pauseMs.longest);
   const retryPause = createRetryPause();
   const batchSize = createBatchSize(largestClaim);
-  const orphans = createOrphans(statements, table);
-  const claims = createClaims(statements, events, { table, worker, kinds, orphaned: orphans.add });
+  const orphans = createOrphans(statements, options.table);
+  const claims = createClaims(statements, events, { ...options, orphaned: orphans.add });
   let begun = Promise.resolve();
   let stopped = false;
   let looked = false;
