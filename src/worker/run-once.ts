@@ -49,7 +49,7 @@ export const reserveMs = 2_000;
 /** Heartbeats come more often than a started worker's: a dead job is rescued three of them after it was found. */
 const heartbeats = { shortestMs: 500, longestMs: 2_000 };
 /** A rescue is waited for no longer than so many. */
-const mostHeartbeats = 4;
+const mostHeartbeats = 6;
 
 /** `name` must be new: claims are counted from 1 under it. */
 export function beginOnce(settings: Settings, name: string, events: Events, budgetMs: number): Once {

@@ -166,7 +166,7 @@ describe('jobs of workers that died', () => {
   }
 
   it('are rescued, for which it stays', async () => {
-    const { worker, seen, add } = taskWorker(() => {}, { heartbeatMs: 100, rescueAfterMs: 1_000 });
+    const { worker, seen, add } = taskWorker(() => {}, { heartbeatMs: 300, rescueAfterMs: 1_000 });
     const id = await dead(add);
     await until(
       async () => {
