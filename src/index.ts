@@ -19,6 +19,13 @@ export type {
 export type { EmptyItem, EnqueueItem, Queue, QueueOptions } from './queue/queue.js';
 export { createQueue } from './queue/queue.js';
 export type { ReadableRow, ReadRow } from './queue/read-row.js';
+export type {
+  TransactionConfigOf,
+  TransactionOf,
+  Transactions,
+  TransactionsOptions,
+} from './queue/transactions.js';
+export { createTransactions } from './queue/transactions.js';
 export type { Ended, Handler, Handlers, JobContext, Settled } from './registry/handlers.js';
 export type { JobOptions, JobType, OnDuplicate } from './registry/job.js';
 export { job } from './registry/job.js';

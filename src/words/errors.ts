@@ -12,6 +12,7 @@ export type QueueErrorCode =
   | 'INVALID_PAYLOAD'
   | 'INVALID_EXECUTOR'
   | 'TRANSACTION_REQUIRED'
+  | 'TRANSACTION_ENDED'
   | 'UNKNOWN_KIND'
   | 'MISSING_HANDLER'
   | 'UNKNOWN_HANDLER'
@@ -26,7 +27,10 @@ export type QueueErrorCode =
   | 'JOB_LOST'
   | 'JOB_ENDED'
   | 'JOB_ROLLED_BACK'
-  | 'WORKER_STOPPED';
+  | 'WORKER_STOPPED'
+  | 'WORKER_BUSY'
+  | 'DRAIN_LIMIT'
+  | 'NOT_ENQUEUED';
 
 /** Everything the library throws, rejects with, or gives as the reason of an aborted `signal`. */
 export class QueueError extends Error {
