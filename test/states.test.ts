@@ -5,7 +5,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { cancel } from '../src/sql/cancel.js';
 import { claim } from '../src/sql/claim.js';
-import { completeIn } from '../src/sql/complete.js';
+import { completeAgainIn, completeIn } from '../src/sql/complete.js';
 import { heartbeat } from '../src/sql/heartbeat.js';
 import type { MovedRow } from '../src/sql/persons-move.js';
 import { releaseClaims } from '../src/sql/release-claims.js';
@@ -58,9 +58,17 @@ const ways: Record<MoveName, readonly Way[]> = {
   ],
   complete: [
     finishing('gone', { move: 'complete' }),
+    finishing('available', { move: 'complete' }, { again: true }),
     {
       to: 'gone',
       make: (id) => database.db.transaction((tx) => completeIn(tx, table, { id, lockedBy })),
+      refusal: false,
+      absence: false,
+    },
+    {
+      to: 'available',
+      given: { again: true },
+      make: (id) => database.db.transaction((tx) => completeAgainIn(tx, table, { id, lockedBy })),
       refusal: false,
       absence: false,
     },
@@ -68,13 +76,18 @@ const ways: Record<MoveName, readonly Way[]> = {
   fail: [
     finishing('available', { move: 'fail', error: 'no luck', delayMs: undefined }),
     finishing('discarded', { move: 'fail', error: 'no luck', delayMs: undefined }, { attempts: 10 }),
+    finishing('available', { move: 'fail', error: 'no luck', delayMs: 0 }, { attempts: 10, again: true }),
   ],
-  discard: [finishing('discarded', { move: 'discard', error: 'pointless' })],
+  discard: [
+    finishing('discarded', { move: 'discard', error: 'pointless' }),
+    finishing('available', { move: 'discard', error: 'pointless' }, { again: true }),
+  ],
   snooze: [finishing('available', { move: 'snooze', when: { delayMs: 1_000 } })],
   release: [
     finishing('available', { move: 'release', started: false }),
     finishing('available', { move: 'release', started: true }, { attempts: 10 }),
     finishing('discarded', { move: 'release', started: true }, { attempts: 11 }),
+    finishing('available', { move: 'release', started: true }, { attempts: 11, again: true }),
     {
       to: 'available',
       make: async (id) => (await releaseClaims(database.db, table, [lockedBy])).includes(id),
@@ -82,7 +95,11 @@ const ways: Record<MoveName, readonly Way[]> = {
       absence: false,
     },
   ],
-  rescue: [rescuing('available', { attempts: 9 }), rescuing('discarded', { attempts: 10 })],
+  rescue: [
+    rescuing('available', { attempts: 9 }),
+    rescuing('discarded', { attempts: 10 }),
+    rescuing('available', { attempts: 10, again: true }),
+  ],
   cancel: [byPerson('cancelled', (id) => cancel(database.db, table, channel, [id]))],
   replay: [byPerson('available', (id) => replay(database.db, table, channel, [id]))],
   reschedule: [

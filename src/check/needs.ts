@@ -29,7 +29,7 @@ export const needs: { readonly [Role in QueueRole]: readonly Need[] } = {
       command: 'select',
       columns: [
         'id', 'queue', 'kind', 'payload', 'payload_version', 'priority', 'run_at', 'state', 'attempts', 'max_attempts',
-        'timeout_s', 'timeout_ms', 'locked_by', 'heartbeat_at', 'last_error', 'errors', 'meta',
+        'timeout_s', 'timeout_ms', 'locked_by', 'heartbeat_at', 'last_error', 'errors', 'meta', 'again', 'created_at',
       ],
       whole: true,
     },
@@ -37,6 +37,7 @@ export const needs: { readonly [Role in QueueRole]: readonly Need[] } = {
       command: 'update',
       columns: [
         'state', 'attempts', 'run_at', 'locked_by', 'heartbeat_at', 'started_at', 'finished_at', 'last_error', 'errors',
+        'again', 'created_at',
       ],
     },
     { command: 'delete' },

@@ -34,7 +34,12 @@ export async function insertKeyed(
     const answer =
       onDuplicate === 'skip'
         ? await enqueueOnce(tx, table, job, notifications)
-        : await enqueueReplacing(tx, table, { ...job, maxWaitMs }, notifications);
+        : await enqueueReplacing(
+            tx,
+            table,
+            { ...job, maxWaitMs, again: onDuplicate === 'again' },
+            notifications,
+          );
     if (answer) return { ...answer, lostIds: answer.lostIds + tries - 1 };
   }
   throw notSeen(job);

@@ -23,7 +23,7 @@ export const limits = {
 } as const;
 
 /** What an enqueue may do when its dedupe key is taken. */
-export const onDuplicates: readonly OnDuplicate[] = ['skip', 'replace', 'debounce'];
+export const onDuplicates: readonly OnDuplicate[] = ['skip', 'replace', 'debounce', 'again'];
 
 const keys = [
   'version',

@@ -13,8 +13,12 @@ import { type Upgrade, type Versioned, withUpgrade } from './upgrades.js';
  *   pause is not cut short. A job that runs is left as it is.
  * - `'debounce'` is the same with a last time, `maxWaitMs` after the job was enqueued first: each enqueue moves the job
  *   to its own `delayMs`, so that it runs when they have stopped coming.
+ * - `'again'` is as `replace`, and a job that runs will run once more with what the enqueue says, however often that is asked
+ *   while it runs: so after the last enqueue a run always begins. Its end, whatever that is, makes it due again from its first
+ *   attempt; where it is tried again anyway, after a failure, a snooze or a release, that is the run. Only a cancel or remove
+ *   ends both.
  */
-export type OnDuplicate = 'skip' | 'replace' | 'debounce';
+export type OnDuplicate = 'skip' | 'replace' | 'debounce' | 'again';
 
 /** What jobs of a kind have in common. An enqueue option wins over these, these win over the defaults. */
 export interface JobOptions<Payload> {

@@ -1,4 +1,4 @@
-/** The `cancel` move: a job that waits or runs is not wanted any more. */
+/** The `cancel` move: a job that waits or runs is not wanted any more, nor the further run that was asked for. */
 import { sql } from 'drizzle-orm';
 import type { Executor } from '../database/executor.js';
 import type { TableName } from '../database/table-name.js';
@@ -20,7 +20,8 @@ export function cancel(
          finished_at  = clock_timestamp(),
          locked_by    = null,
          heartbeat_at = null,
-         started_at   = null
+         started_at   = null,
+         again        = null
   where  job.id = any(array(select mine.id from mine))
   returning job.id, job.state`,
     told: toldOfChanges(channel),

@@ -8,9 +8,9 @@ import { byClaim, type ClaimedId } from '../words/outcome.js';
 import { type Finished, resultOf, whyNotMine } from './finished.js';
 
 /**
- * Deletes the jobs that still have their claim, and says of each how that went, in the order given. Never waits for a row
- * lock. One row whose deletion the database refuses (an app's trigger) fails the whole statement with an SQLSTATE that
- * `isRowFault` knows: then send them one by one.
+ * Deletes the jobs that still have their claim, and says of each how that went, in the order given; those that are to run
+ * once more stay as they are (`again`). Never waits for a row lock. One row whose deletion the database refuses (an app's
+ * trigger) fails the whole statement with an SQLSTATE that `isRowFault` knows: then send them one by one.
  */
 export async function completeMany(
   db: Executor,
@@ -30,7 +30,7 @@ with asked as materialized (  -- selects: the estimate is that of unknown lists,
 mine as materialized (  -- locks first, in id order and without waiting: no deadlock, and no stall behind a handler
   select job.id, job.locked_by
   from   ${jobs} as job
-  where  job.id = any(array(select asked.id from asked)) and job.state = 'running'
+  where  job.id = any(array(select asked.id from asked)) and job.state = 'running' and job.again is null
     -- coalesce makes it one hash table: as a join it may go through the whole list for each job
     and  coalesce((job.id, job.locked_by) in (select asked.id, asked.locked_by from asked), false)
   order  by job.id
@@ -51,6 +51,7 @@ select kept.id,
        kept.locked_by as "lockedBy",
        case
          when exists (select 1 from mine where mine.id = kept.id and mine.locked_by = kept.locked_by) then 'refused'
+         when job.again is not null and job.locked_by = kept.locked_by then 'again'
          else ${whyNotMine(sql`kept`)}
        end as result
 from   kept

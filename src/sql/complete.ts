@@ -30,8 +30,8 @@ export async function requireOpenTransaction(tx: Transaction): Promise<void> {
 }
 
 /**
- * True when the job was ours and ends with this transaction. May wait for a heartbeat that holds the row, which
- * is safe: heartbeats, finishes and rescues never wait for anybody.
+ * True when the job was ours and ends with this transaction; not when it is to run once more, which {@link completeAgainIn}
+ * is for. May wait for a heartbeat that holds the row, which is safe: heartbeats, finishes and rescues never wait for anybody.
  */
 export async function completeIn(
   tx: Transaction,
@@ -42,8 +42,34 @@ export async function completeIn(
     tx,
     sql`
 delete from ${jobs} as job
-where  job.id = ${id}::bigint and job.state = 'running' and job.locked_by = ${lockedBy}
+where  job.id = ${id}::bigint and job.state = 'running' and job.locked_by = ${lockedBy} and job.again is null
 returning job.id`,
   );
   return deleted.length === 1;
+}
+
+/** True when the job was ours and begins anew with this transaction, for it is to run once more. */
+export async function completeAgainIn(
+  tx: Transaction,
+  jobs: TableName,
+  { id, lockedBy }: ClaimedId,
+): Promise<boolean> {
+  const updated = await rows(
+    tx,
+    sql`
+update ${jobs} as job
+set    state        = 'available',
+       attempts     = 0,
+       locked_by    = null,
+       heartbeat_at = null,
+       started_at   = null,
+       run_at       = greatest(job.run_at, clock_timestamp()),
+       last_error   = null,
+       errors       = '[]',
+       again        = null,
+       created_at   = clock_timestamp()
+where  job.id = ${id}::bigint and job.state = 'running' and job.locked_by = ${lockedBy} and job.again is not null
+returning job.id`,
+  );
+  return updated.length === 1;
 }

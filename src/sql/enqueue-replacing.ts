@@ -1,4 +1,7 @@
-/** The `enqueue` move of a job with a dedupe key: a job that holds the key and waits becomes this one. */
+/**
+ * The `enqueue` move of a job with a dedupe key: a job that holds the key and waits becomes this one; one that runs does, if
+ * that is wanted, for one more run.
+ */
 import { sql } from 'drizzle-orm';
 import type { Executor } from '../database/executor.js';
 import { jsonb } from '../database/parameters.js';
@@ -12,6 +15,8 @@ import { type JobNotification, type Notifications, notifiedOf } from './notify.j
 export interface ReplacingJob extends KeyedJob {
   /** It runs no later than so long after it came into being. */
   readonly maxWaitMs: number | undefined;
+  /** A job that runs is to run once more, as this one. */
+  readonly again: boolean;
 }
 
 /**
@@ -22,6 +27,9 @@ export interface ReplacingJob extends KeyedJob {
  * is not, unless it is claimed at that very moment: `do update … where state = 'available'` would always lock it, and its
  * finish would wait.
  *
+ * With `again` it is, and its finish does wait: else it could end and not know of this. The row says already what the next
+ * run will be, for its worker has what this run needs; so its end, whatever that is, has only to look at `again`.
+ *
  * What is to be told with it goes out, when the transaction commits, where the job was inserted or is due sooner now.
  */
 export async function enqueueReplacing(
@@ -30,7 +38,7 @@ export async function enqueueReplacing(
   job: ReplacingJob,
   notifications?: Notifications | JobNotification | undefined,
 ): Promise<KeyedAnswer | undefined> {
-  const { kind, key, maxWaitMs = null } = job;
+  const { kind, key, maxWaitMs = null, again } = job;
   const [row] = await rows(
     db,
     sql`
@@ -40,11 +48,11 @@ with new as materialized (
          ${job.timeoutS}::int as timeout_s, ${job.timeoutMs ?? null}::int as timeout_ms, ${metaOf(job)}::jsonb as meta,
          ${maxWaitMs}::float8 * interval '1 millisecond' as max_wait
 ),
-waiting as materialized (
+holder as materialized (
   select job.id, job.queue, job.run_at
   from   ${jobs} as job
   where  job.kind = ${kind}::text and job.dedupe_key = ${key}::text and job.${holdsKey}
-         and coalesce(job.state = 'available', false)  -- coalesce: or the index of the claims may be read instead
+         ${again ? sql`` : sql`and coalesce(job.state = 'available', false)  -- coalesce: or the index of the claims may be read instead`}
   for update
 ),
 replaced as (
@@ -54,13 +62,19 @@ replaced as (
          payload_version = new.payload_version,
          priority        = new.priority,
          max_attempts    = new.max_attempts,
-         timeout_s       = new.timeout_s,
+         timeout_s       = ${again ? sql`greatest(new.timeout_s, case when job.state = 'running' then job.timeout_s end)` : sql`new.timeout_s`},
          timeout_ms      = new.timeout_ms,
          meta            = new.meta,
-         run_at          = case when job.attempts > 0 then job.run_at else least(new.run_at, job.created_at + new.max_wait) end
-  from   waiting cross join new
-  where  job.id = waiting.id
-  returning job.id, (job.run_at < waiting.run_at or job.queue <> waiting.queue)::int as news
+         run_at          = case when job.state = 'available' and job.attempts > 0 then job.run_at
+                                else least(new.run_at, job.created_at + new.max_wait) end${
+                                  again
+                                    ? sql`,
+         again           = case when job.state = 'running' then 'true'::jsonb end`
+                                    : sql``
+                                }
+  from   holder cross join new
+  where  job.id = holder.id
+  returning job.id, (job.state = 'available' and (job.run_at < holder.run_at or job.queue <> holder.queue))::int as news
 ),
 inserted as (
   insert into ${jobs} ${mark} (queue, kind, payload, payload_version, priority, run_at, max_attempts, timeout_s, timeout_ms, meta, dedupe_key)
@@ -75,11 +89,15 @@ answer as (
   select inserted.id, 0 as duplicate, 1 as news, 0 as lost from inserted
   union all
   select replaced.id, 1, replaced.news, 0 from replaced
-  union all
+  ${
+    again
+      ? sql`` // one that could not be asked is no answer
+      : sql`union all
   select job.id, 1, 0, 1
   from   ${jobs} as job
   where  job.kind = ${kind}::text and job.dedupe_key = ${key}::text and job.${holdsKey} and coalesce(job.state = 'running', false)
-         and not exists (select 1 from inserted) and not exists (select 1 from replaced)
+         and not exists (select 1 from inserted) and not exists (select 1 from replaced)`
+  }
 )
 select answer.id, answer.duplicate, answer.news, answer.lost${notifications ? sql`, case when answer.news = 1 then ${notifiedOf(notifications, sql`answer.id`)} end as notified` : sql``}
 from   answer`,

@@ -1,8 +1,11 @@
 /**
  * The finishing moves of a worker that keep the row (`fail`, `discard`, `snooze`, `release`), many in one statement. The
- * move that does not, `complete`, is in `complete-many.ts`.
+ * move that does not, `complete`, is in `complete-many.ts`; here it is for jobs that are to run once more.
  *
  * A run changes its row only while the row is running under that run's claim, so a late finish changes nothing.
+ *
+ * A job that is to run once more begins anew where its run would have been its last. Where it has another before it anyway
+ * (a retry, a snooze, a release), that is the one: the row has said since it was asked for what it is to run.
  */
 import { sql } from 'drizzle-orm';
 import type { Executor } from '../database/executor.js';
@@ -15,12 +18,13 @@ import { usualBackoff } from './backoff.js';
 import { loggedErrors } from './errors-log.js';
 import { type Finished, resultOf, whyNotMine } from './finished.js';
 
-/** How a run ended that leaves its row where it is. */
-export type KeepingOutcome = Exclude<Outcome, { readonly move: 'complete' }>;
-
+/** How a run ended; `complete` only of a job that is to run once more. */
 export interface Finish extends ClaimedId {
-  readonly outcome: KeepingOutcome;
+  readonly outcome: Outcome;
 }
+
+/** Of `ending` and its `job`: the run would have been the last one, and is not. */
+const anew = sql`(job.again is not null and ending.state <> 'available')`;
 
 /**
  * Writes how runs ended and says of each whether it counted, in the order given. Never waits for a row lock.
@@ -54,6 +58,7 @@ ending as materialized (
   select mine.id,  -- null where the run does not have the job
          asked.move, asked.error, asked.brief, asked.run_at, asked.delay_ms,
          case
+           when asked.move = 'complete'                                           then 'completed'
            when asked.move = 'discard'                                            then 'discarded'
            when asked.move = 'fail' and mine.attempts >= mine.max_attempts         then 'discarded'
            -- A stop of the worker never uses up the last attempt, but a job that outlives every stop ends some time.
@@ -69,24 +74,27 @@ ending as materialized (
 ),
 moved as (
   update ${jobs} as job
-  set    state        = ending.state,
-         attempts     = ending.attempts,
+  set    state        = case when job.again is not null then 'available' else ending.state end,
+         attempts     = case when ${anew} then 0 else ending.attempts end,
          locked_by    = null,
          heartbeat_at = null,
          started_at   = null,
-         finished_at  = case when ending.state = 'discarded' then clock_timestamp() end,
-         run_at       = case ending.move
-                          when 'fail'   then clock_timestamp() + coalesce(ending.delay_ms::float8 * interval '1 millisecond',
-                                                                          ${usualBackoff(sql`job.attempts`)})
-                          when 'snooze' then coalesce(ending.run_at, clock_timestamp() + ending.delay_ms::float8 * interval '1 millisecond')
+         finished_at  = case when ending.state <> 'available' and job.again is null then clock_timestamp() end,
+         run_at       = case
+                          when ${anew} then greatest(job.run_at, clock_timestamp())
+                          when ending.move = 'fail'   then clock_timestamp() + coalesce(ending.delay_ms::float8 * interval '1 millisecond',
+                                                                                        ${usualBackoff(sql`job.attempts`)})
+                          when ending.move = 'snooze' then coalesce(ending.run_at, clock_timestamp() + ending.delay_ms::float8 * interval '1 millisecond')
                           else job.run_at
                         end,
-         last_error   = coalesce(ending.error, job.last_error),
-         errors       = case when ending.brief is null then job.errors else ${loggedErrors(sql`ending.brief`)} end
+         last_error   = case when ending.move = 'complete' then null else coalesce(ending.error, job.last_error) end,
+         errors       = case when ending.move = 'complete' then '[]' when ending.brief is null then job.errors else ${loggedErrors(sql`ending.brief`)} end,
+         again        = null,
+         created_at   = case when ${anew} then clock_timestamp() else job.created_at end
   from   ending
   where  job.id = ending.id
     and  job.id = any(array(select ending.id from ending))
-  returning job.id, job.state,
+  returning job.id, ending.state,
             -- seconds, then the difference: Postgres before 17 cannot subtract from a run_at that is infinite
             (extract(epoch from job.run_at)::float8 - extract(epoch from clock_timestamp())::float8) * 1000::float8 as due_in_ms
 )
@@ -121,6 +129,8 @@ function finishedOf(row: Row): Finished {
 function asRow({ id, lockedBy, outcome }: Finish) {
   const row = { id, locked_by: lockedBy, move: outcome.move };
   switch (outcome.move) {
+    case 'complete':
+      return row;
     case 'fail':
       return { ...row, delay_ms: outcome.delayMs, ...recorded(outcome.error) };
     case 'discard':

@@ -3,15 +3,17 @@ import { type SQL, sql } from 'drizzle-orm';
 import type { ClaimedId } from '../words/outcome.js';
 
 /**
- * - `done`: written; the row is deleted, or in `state` and due in `dueInMs`
+ * - `done`: written; the row is deleted, or in `state` and due in `dueInMs`. One that was to run once more is due in
+ *   `dueInMs`, whatever `state` its run has ended in
  * - `busy`: another transaction holds the row at this moment: ask again
  * - `lost`: the row has another claim, or a person moved it; nothing was changed
  * - `gone`: there is no such row any more; nothing was changed
  * - `refused`: the row is ours, and Postgres changed nothing without an error: row-level security has no policy for the
  *   command, or a trigger of the app returned null
+ * - `again`: nothing was changed, since the job is to run once more: the end belongs into `finish`
  */
 export interface Finished extends ClaimedId {
-  readonly result: 'done' | 'busy' | 'lost' | 'gone' | 'refused';
+  readonly result: 'done' | 'busy' | 'lost' | 'gone' | 'refused' | 'again';
   readonly state: string | null;
   readonly dueInMs: number | null;
 }
@@ -25,6 +27,8 @@ export function whyNotMine(asked: SQL): SQL {
          end`;
 }
 
+const results = ['done', 'busy', 'gone', 'refused', 'again'] as const;
+
 export function resultOf(text: string): Finished['result'] {
-  return text === 'done' || text === 'busy' || text === 'gone' || text === 'refused' ? text : 'lost';
+  return results.find((result) => result === text) ?? 'lost';
 }

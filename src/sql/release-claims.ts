@@ -28,7 +28,8 @@ set    state        = 'available',
        attempts     = greatest(job.attempts - 1, 0),
        locked_by    = null,
        heartbeat_at = null,
-       started_at   = null
+       started_at   = null,
+       again        = null  -- the run before it is the one that was asked for
 where  job.id = any(array(select mine.id from mine))
 returning job.id`,
   );

@@ -105,6 +105,9 @@ export async function rescueEnded(
   );
 }
 
+/** Its attempts are used up, and it is to run once more: from its first one, as in `finish.ts`. */
+const anew = sql`(job.again is not null and job.attempts >= job.max_attempts)`;
+
 function isInTime(notAfterS: number | undefined): SQL {
   return notAfterS === undefined ? sql`true` : sql`clock_timestamp() < to_timestamp(${notAfterS}::float8)`;
 }
@@ -123,14 +126,18 @@ with dead as materialized (  -- the row lock and the test of its heartbeat belon
 ),
 rescued as (
   update ${jobs} as job
-  set    state        = case when job.attempts >= job.max_attempts then 'discarded' else 'available' end,
-         finished_at  = case when job.attempts >= job.max_attempts then clock_timestamp() end,
-         run_at       = clock_timestamp() + ${usualBackoff(sql`job.attempts`)},
+  set    state        = case when job.attempts >= job.max_attempts and job.again is null then 'discarded' else 'available' end,
+         attempts     = case when ${anew} then 0 else job.attempts end,
+         finished_at  = case when job.attempts >= job.max_attempts and job.again is null then clock_timestamp() end,
+         run_at       = case when ${anew} then greatest(job.run_at, clock_timestamp())
+                             else clock_timestamp() + ${usualBackoff(sql`job.attempts`)} end,
          locked_by    = null,
          heartbeat_at = null,
          started_at   = null,
          last_error   = ${why},
-         errors       = ${loggedErrors(why)}
+         errors       = ${loggedErrors(why)},
+         again        = null,
+         created_at   = case when ${anew} then clock_timestamp() else job.created_at end
   where  job.id = any(array(select dead.id from dead))  -- joined with dead it would be a nested loop over both
   returning job.id, job.queue, job.kind, job.state
 )

@@ -39,12 +39,12 @@ export const moves = {
   claim: { from: ['available'], to: ['running'] },
   /** A sign of life from the worker that has the job. */
   heartbeat: { from: ['running'], to: ['running'] },
-  /** The handler resolved. */
-  complete: { from: ['running'], to: ['gone'] },
+  /** The handler resolved. A job that is to run once more waits for that, here and where it would be discarded. */
+  complete: { from: ['running'], to: ['gone', 'available'] },
   /** The handler threw or ran out of time: again after a backoff, or discarded when attempts are used up. */
   fail: { from: ['running'], to: ['available', 'discarded'] },
   /** The handler says that another attempt is not worth it. */
-  discard: { from: ['running'], to: ['discarded'] },
+  discard: { from: ['running'], to: ['discarded', 'available'] },
   /** The handler says "later"; the attempt is given back. */
   snooze: { from: ['running'], to: ['available'] },
   /** A worker that stops gives the job back; discarded only when it already had an attempt beyond its last. */

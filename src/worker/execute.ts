@@ -3,15 +3,15 @@
  *
  * The first of these counts, and a run that is over stays over: later results and late calls change nothing.
  */
-import { assertTransaction, mayHaveReconnected, type Transaction } from '../database/executor.js';
+import { assertTransaction, type Transaction } from '../database/executor.js';
 import type { TableName } from '../database/table-name.js';
 import { upToDate } from '../registry/upgrades.js';
 import type { ClaimedJob } from '../sql/claim.js';
-import { completeIn, requireOpenTransaction } from '../sql/complete.js';
 import { QueueError } from '../words/errors.js';
 import type { Outcome } from '../words/outcome.js';
 import { createContext } from './context.js';
 import { isDiscard } from './discard.js';
+import { type Ended, endIn } from './end-in.js';
 import { failed, type OnFault } from './failure.js';
 import type { ServedKind } from './options.js';
 
@@ -45,9 +45,9 @@ export class Run {
   /** Made when somebody looks at the signal: for a short job it costs more than everything else here. */
   #controller: AbortController | undefined;
   #abortedFor: QueueError | undefined;
-  /** Calls of `complete(tx)` that are under way; and whether one has deleted the row, in a transaction we do not see. */
+  /** Calls of `complete(tx)` that are under way; and what one has made of the row, in a transaction we do not see. */
   #completes = 0;
-  #deleted = false;
+  #made: Ended | undefined;
   #completedIn: Transaction | undefined;
   #recorded: Outcome | undefined;
   /** The outcome of a handler that throws, once it was told to stop. */
@@ -75,7 +75,12 @@ export class Run {
 
   /** The row may be deleted by a `complete(tx)`, in a transaction whose commit we do not see. */
   get completing(): boolean {
-    return this.#completes > 0 || this.#deleted;
+    return this.#completes > 0 || this.#made !== undefined;
+  }
+
+  /** The job may have begun anew by a `complete(tx)`, for it was to run once more: then its row is there, and not ours. */
+  get anew(): boolean {
+    return this.#made === 'anew';
   }
 
   get signal(): AbortSignal {
@@ -153,11 +158,9 @@ export class Run {
     this.#completedIn = tx;
     this.#completes++;
     try {
-      // One round trip more, and only there: a job that ends outside of its transaction has lost its writes.
-      if (mayHaveReconnected(tx)) await requireOpenTransaction(tx);
-      const done = await completeIn(tx, this.#around.table, job);
-      if (done) this.#deleted = true;
-      if (done && !this.#ended) return;
+      const made = await endIn(tx, this.#around.table, job);
+      this.#made = made ?? this.#made;
+      if (made && !this.#ended) return;
     } finally {
       this.#completes--;
     }
@@ -226,11 +229,11 @@ function notOurs({ id }: ClaimedJob): QueueError {
 }
 
 /** What is left of a run when its outcome is written. */
-export type EndedRun = Pick<Run, 'job' | 'durationMs' | 'completing'>;
+export type EndedRun = Pick<Run, 'job' | 'durationMs' | 'completing' | 'anew'>;
 
 /** The run of a job that goes back as it came. */
 export function neverStarted(job: ClaimedJob): EndedRun {
-  return { job, durationMs: 0, completing: false };
+  return { job, durationMs: 0, completing: false, anew: false };
 }
 
 /**

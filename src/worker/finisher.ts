@@ -5,7 +5,7 @@ import type { Executor } from '../database/executor.js';
 import { isPassing, isRowFault } from '../database/sqlstate.js';
 import type { TableName } from '../database/table-name.js';
 import { completeMany } from '../sql/complete-many.js';
-import { type Finish, finish } from '../sql/finish.js';
+import { finish } from '../sql/finish.js';
 import type { Finished } from '../sql/finished.js';
 import { QueueError } from '../words/errors.js';
 import type { ClaimedId, Outcome } from '../words/outcome.js';
@@ -46,6 +46,8 @@ interface Pending extends ClaimedId {
   readonly sent: boolean;
   /** How long it waited after somebody held its row; 0 before. */
   readonly pausedMs: number;
+  /** The job is to run once more, so its row is kept. */
+  readonly again: boolean;
 }
 
 /** An end whose row somebody holds. */
@@ -109,8 +111,8 @@ export function createFinisher(
   }
 
   async function write(batch: readonly Pending[]): Promise<void> {
-    const keeping = batch.filter(isKeeping);
-    const reached = await writeWith(completeMany, batch.filter(isComplete));
+    const keeping = batch.filter((one) => !isDeleting(one));
+    const reached = await writeWith(completeMany, batch.filter(isDeleting));
     inFlight = keeping.length;
     if (reached) await writeWith(finish, keeping);
     else pending = [...keeping, ...pending];
@@ -163,8 +165,10 @@ export function createFinisher(
       const answer = answers[at];
       if (answer === undefined || answer.result === 'busy') putOff(one);
       else if (answer.result === 'refused') refuse(one, changeRefused(one));
+      else if (answer.result === 'again') pending.push({ ...one, again: true });
       else {
-        settled(one.run, answer.dueInMs);
+        const anew = answer.result === 'lost' && one.run.anew; // due since its transaction has committed
+        settled(one.run, anew ? 0 : answer.dueInMs);
         reportFinish(events, one.run, one.outcome, answer, one.sent);
       }
     });
@@ -177,7 +181,8 @@ export function createFinisher(
 
   return {
     add(run, outcome) {
-      pending.push({ id: run.job.id, lockedBy: run.job.lockedBy, outcome, run, sent: false, pausedMs: 0 });
+      const { id, lockedBy } = run.job;
+      pending.push({ id, lockedBy, outcome, run, sent: false, pausedMs: 0, again: false });
       if (pumping) return alarm.wake();
       pumping = true;
       void pump();
@@ -199,16 +204,13 @@ export function createFinisher(
   };
 }
 
-function isComplete(one: Pending): boolean {
-  return one.outcome.move === 'complete';
+function isDeleting({ outcome, again }: Pending): boolean {
+  return outcome.move === 'complete' && !again;
 }
 
-function isKeeping(one: Pending): one is Pending & Finish {
-  return !isComplete(one);
-}
-
-function changeRefused({ id, outcome }: Pending): QueueError {
-  const command = outcome.move === 'complete' ? 'delete' : 'update';
+function changeRefused(one: Pending): QueueError {
+  const { id } = one;
+  const command = isDeleting(one) ? 'delete' : 'update';
   return new QueueError(
     'CHANGE_REFUSED',
     `Postgres did not ${command} job ${id} and gave no reason. Give the worker's role a policy for ${command} ` +

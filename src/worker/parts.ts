@@ -156,8 +156,8 @@ export function createParts(
   function lost(job: ClaimedJob, gone: boolean): void {
     if (!held.has(job)) return;
     const run = held.get(job);
-    // A run that is over hears it from its finish; a row that is gone may be the run's own doing.
-    if (run && (!running.has(run) || (gone && run.completing))) return;
+    // A run that is over hears it from its finish; a row that is gone, or anew, may be the run's own doing.
+    if (run && (!running.has(run) || (gone ? run.completing : run.anew))) return;
     const { id, lockedBy } = job;
     const error = new QueueError('JOB_LOST', `Job ${id} is not this run's any more.`, {
       data: { id, lockedBy },

@@ -21,6 +21,7 @@ const rights = [
     'heartbeat_at',
     'started_at',
     'finished_at',
+    'again',
   ].map((column) => `update (${column})`),
   'delete',
 ];

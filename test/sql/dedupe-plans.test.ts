@@ -25,7 +25,7 @@ const keyed = (key: string): KeyedJob => ({
   key,
 });
 const replacing = (key: string) => (db: Executor) =>
-  enqueueReplacing(db, table, { ...keyed(key), maxWaitMs: 1_000 });
+  enqueueReplacing(db, table, { ...keyed(key), maxWaitMs: 1_000, again: false });
 const once = (key: string) => (db: Executor) => enqueueOnce(db, table, keyed(key));
 
 beforeAll(async () => {

@@ -15,9 +15,14 @@ export async function finish(
   jobs: TableName,
   finishes: readonly Finish[],
 ): Promise<Finished[]> {
-  const completed = finishes.filter(({ outcome }) => outcome.move === 'complete');
-  const kept = finishes.flatMap(({ id, lockedBy, outcome }) =>
-    outcome.move === 'complete' ? [] : [{ id, lockedBy, outcome }],
+  const completed = await completeMany(
+    db,
+    jobs,
+    finishes.filter(({ outcome }) => outcome.move === 'complete'),
   );
-  return [...(await completeMany(db, jobs, completed)), ...(await keeping.finish(db, jobs, kept))];
+  const again = completed.filter(({ result }) => result === 'again');
+  const kept = finishes.filter(
+    ({ id, outcome }) => outcome.move !== 'complete' || again.some((one) => one.id === id),
+  );
+  return [...completed.filter(({ result }) => result !== 'again'), ...(await keeping.finish(db, jobs, kept))];
 }

@@ -35,6 +35,8 @@ export type RunningColumns = Columns & {
   lockedBy?: Value<string>;
   startedAgoS?: Value<number>;
   heartbeatAgoS?: Value<number>;
+  /** It is to run once more. */
+  again?: boolean;
 };
 export type FinalColumns = Columns & { finishedAgoS?: Value<number> };
 
@@ -78,20 +80,21 @@ async function insert(
   } = columns;
   const { lastError = state === 'discarded' ? 'Error: no luck' : null } = columns;
   const { lockedBy = 'worker/1', heartbeatAgoS = 1, startedAgoS = 30, finishedAgoS = 10 } = columns;
+  const { again = false } = columns;
   const running = state === 'running';
   const final = state === 'completed' || state === 'discarded' || state === 'cancelled';
   const ago = (seconds: Value<number>) =>
     sql`(clock_timestamp() - (${seconds})::float8 * interval '1 second')`;
   const inserted = await sql<{ id: number }[]>`
     insert into jobs (queue, kind, payload, payload_version, priority, run_at, state, attempts, max_attempts, timeout_s, locked_by,
-                      heartbeat_at, started_at, finished_at, last_error, errors, dedupe_key)
+                      heartbeat_at, started_at, finished_at, last_error, errors, dedupe_key, again)
     select (${queue})::text, (${kind})::text, ${JSON.stringify(payload)}::text::jsonb,
            (${payloadVersion})::smallint, (${priority})::smallint,
            clock_timestamp() + (${dueInS})::float8 * interval '1 second', ${state}, (${attempts})::int,
            (${maxAttempts})::int, (${timeoutS})::int, ${running ? sql`(${lockedBy})::text` : null},
            ${running ? ago(heartbeatAgoS) : null}::timestamptz, ${running ? ago(startedAgoS) : null}::timestamptz,
            ${final ? ago(finishedAgoS) : null}::timestamptz, ${lastError}::text,
-           ${JSON.stringify(errors)}::text::jsonb, (${dedupeKey})::text
+           ${JSON.stringify(errors)}::text::jsonb, (${dedupeKey})::text, ${again ? 'true' : null}::text::jsonb
     from   generate_series(1, ${count}::int) as i
     returning id::float8 as id`;
   return inserted.map(({ id }) => id);
