@@ -57,11 +57,14 @@ type IsV1 = 'PgAsyncDatabase' extends keyof typeof import('drizzle-orm/pg-core')
 
 /** The jobs table with rows typed by a registry. */
 export type JobsTable<R extends RowTypes = RowTypes> = IsV1 extends true ? v1.JobsTable<R> : v0.JobsTable<R>;
-/** Every table of the library, typed by a registry. */
+/** The table behind \`onDuplicate: 'throttle'\`: a row for each kind and key that has its job of a period. */
+export type JobThrottleTable = IsV1 extends true ? v1.JobThrottleTable : v0.JobThrottleTable;
+/** The tables of the library as an app has them, typed by a registry. All but \`jobs\` are for one feature each. */
 export type QueueTables<R extends RowTypes = RowTypes> = IsV1 extends true ? v1.QueueTables<R> : v0.QueueTables<R>;
 
 export declare const queueTables: IsV1 extends true ? typeof v1.queueTables : typeof v0.queueTables;
 export declare const jobs: IsV1 extends true ? typeof v1.jobs : typeof v0.jobs;
+export declare const jobThrottle: IsV1 extends true ? typeof v1.jobThrottle : typeof v0.jobThrottle;
 `,
 );
 

@@ -1,3 +1,11 @@
+CREATE TABLE "job_throttle" (
+	"kind" text NOT NULL,
+	"key" text NOT NULL,
+	"until" timestamp with time zone NOT NULL,
+	"job_id" bigint,
+	CONSTRAINT "job_throttle_pkey" PRIMARY KEY("kind","key")
+);
+--> statement-breakpoint
 CREATE TABLE "jobs" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "jobs_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"queue" text DEFAULT 'default' NOT NULL,
@@ -32,6 +40,7 @@ CREATE TABLE "jobs" (
 	CONSTRAINT "jobs_errors" CHECK (jsonb_typeof(errors) = 'array')
 );
 --> statement-breakpoint
+CREATE INDEX "job_throttle_until" ON "job_throttle" USING btree ("until");--> statement-breakpoint
 CREATE INDEX "jobs_claim" ON "jobs" USING btree ("queue","priority" DESC NULLS FIRST,"run_at","id") WHERE state = 'available';--> statement-breakpoint
 CREATE INDEX "jobs_running" ON "jobs" USING btree ("id") WHERE state = 'running';--> statement-breakpoint
 CREATE UNIQUE INDEX "jobs_dedupe" ON "jobs" USING btree ("kind","dedupe_key") WHERE state in ('available', 'running') and dedupe_key is not null;--> statement-breakpoint

@@ -4,14 +4,14 @@ import type { Catalog, CatalogColumn, CatalogTable } from '../sql/catalog.js';
 import { quotedName } from '../sql/storage.js';
 import { fullName } from './ddl.js';
 import type { ExpectedTable } from './expected.js';
-import { type Need, needs, type QueueRole } from './needs.js';
+import type { Need } from './needs.js';
 import { problem, type SchemaProblem } from './problem.js';
 
 export function accessProblems(
   expected: ExpectedTable,
   { role, schemaUsage }: Catalog,
   live: CatalogTable,
-  queueRole: QueueRole,
+  needs: readonly Need[],
 ): SchemaProblem[] {
   const to = quotedName(role);
   const problems: SchemaProblem[] = [];
@@ -20,7 +20,7 @@ export function accessProblems(
     const run = [`grant usage on ${object} to ${to}`];
     problems.push(problem('RIGHT_MISSING', 'error', object, `The role ${to} may not use ${object}`, run));
   }
-  for (const need of needs[queueRole]) {
+  for (const need of needs) {
     const missing = missingRight(need, live);
     if (missing !== undefined) {
       const object = `table ${fullName(expected)}`;

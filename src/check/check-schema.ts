@@ -2,7 +2,7 @@
 
 import { type AnyQueueTables, checkTables } from '../database/any-tables.js';
 import { assertExecutor, type Executor } from '../database/executor.js';
-import { type JobsTable, jobs } from '../database/tables.js';
+import { jobs, jobThrottle, type QueueTables } from '../database/tables.js';
 import { type Catalog, type CatalogTable, readCatalog } from '../sql/catalog.js';
 import { quotedName } from '../sql/storage.js';
 import { checkKeys } from '../words/checks.js';
@@ -12,7 +12,8 @@ import { fullName } from './ddl.js';
 import { type ExpectedTable, expectedTable } from './expected.js';
 import { needs, type QueueRole } from './needs.js';
 import { problem, type SchemaProblem } from './problem.js';
-import { structureProblems } from './structure.js';
+import { storageProblems, structureProblems } from './structure.js';
+import { throttleProblems } from './throttle.js';
 
 const oldestServer = 130_000;
 
@@ -26,7 +27,7 @@ export interface CheckSchemaOptions {
 
 /**
  * Compares the live database with what this version needs: the server, the tables, their columns, indexes, CHECKs and
- * storage parameters, and what the connected role may do. One statement that reads catalogs; it changes nothing.
+ * storage parameters, and what the connected role may do. It reads catalogs, a statement for each table, and changes nothing.
  * A worker does the same when it starts, and emits each as a `problem`.
  *
  * @returns what is wrong, each with what to run; the empty list when nothing is
@@ -38,21 +39,24 @@ export async function checkSchema(
 ): Promise<readonly SchemaProblem[]> {
   assertExecutor(db);
   checkKeys('checkSchema(…)', options, ['tables', 'role']);
-  const { tables = { jobs }, role = 'worker' } = options;
+  const { tables = { jobs, jobThrottle }, role = 'worker' } = options;
   if (!Object.hasOwn(needs, role))
     throw invalidOption('role', `one of ${Object.keys(needs).join(', ')}`, role);
-  return schemaProblems(db, checkTables(tables).jobs, role);
+  return schemaProblems(db, checkTables(tables), role);
 }
 
-/** The same for one table, with options that are checked. */
+/** The same with options that are checked. */
 export async function schemaProblems(
   db: Executor,
-  table: JobsTable,
+  tables: QueueTables,
   role: QueueRole,
 ): Promise<readonly SchemaProblem[]> {
-  const expected = expectedTable(table);
+  const expected = expectedTable(tables.jobs);
   const catalog = await readCatalog(db, expected.schema, expected.name);
-  return [...serverProblems(catalog, role), ...tableProblems(expected, catalog, role)];
+  const problems = [...serverProblems(catalog, role), ...tableProblems(expected, catalog, role)];
+  // Where there is no jobs table of ours, that is all there is to say.
+  if (!tables.jobThrottle || !catalog.table || !isOurs(expected, catalog.table)) return problems;
+  return [...problems, ...(await throttleProblems(db, tables.jobThrottle, role))];
 }
 
 function serverProblems({ server }: Catalog, role: QueueRole): SchemaProblem[] {
@@ -72,7 +76,11 @@ function tableProblems(expected: ExpectedTable, catalog: Catalog, role: QueueRol
   const { table } = catalog;
   if (!table) return [missingTable(expected, catalog)];
   if (!isOurs(expected, table)) return [foreignTable(expected, table)];
-  return [...structureProblems(expected, table), ...accessProblems(expected, catalog, table, role)];
+  return [
+    ...structureProblems(expected, table),
+    ...storageProblems(expected, table),
+    ...accessProblems(expected, catalog, table, needs[role]),
+  ];
 }
 
 const migrate = ['npx drizzle-kit generate', 'npx drizzle-kit migrate'];

@@ -1,7 +1,6 @@
 /** What a table has to look like, out of its Drizzle declaration: the same that drizzle-kit reads. */
 import { is, SQL } from 'drizzle-orm';
-import { getTableConfig, PgDialect } from 'drizzle-orm/pg-core';
-import type { JobsTable } from '../database/tables.js';
+import { getTableConfig, PgDialect, type PgTable } from 'drizzle-orm/pg-core';
 
 export interface ExpectedColumn {
   readonly name: string;
@@ -34,8 +33,8 @@ export interface ExpectedTable {
 
 const dialect = new PgDialect();
 
-export function expectedTable(table: JobsTable): ExpectedTable {
-  const { schema = 'public', name, columns, indexes, checks } = getTableConfig(table);
+export function expectedTable(table: PgTable): ExpectedTable {
+  const { schema = 'public', name, columns, indexes, checks, primaryKeys } = getTableConfig(table);
   return {
     schema,
     name,
@@ -46,12 +45,21 @@ export function expectedTable(table: JobsTable): ExpectedTable {
       identity: column.generatedIdentity !== undefined,
       default: defaultOf(column.default),
     })),
-    indexes: indexes.map(({ config }) => ({
-      name: String(config.name),
-      unique: config.unique,
-      keys: config.columns.map((key) => keyOf(key)),
-      predicate: config.where ? textOf(config.where) : '',
-    })),
+    indexes: [
+      // A primary key of several columns: statements of ours infer it, as they do a unique index.
+      ...primaryKeys.map((key) => ({
+        name: key.getName(),
+        unique: true,
+        keys: key.columns.map((column) => ({ column: column.name, desc: false, nullsFirst: false })),
+        predicate: '',
+      })),
+      ...indexes.map(({ config }) => ({
+        name: String(config.name),
+        unique: config.unique,
+        keys: config.columns.map((key) => keyOf(key)),
+        predicate: config.where ? textOf(config.where) : '',
+      })),
+    ],
     checks: checks.map((check) => ({ name: check.name, expression: textOf(check.value) })),
   };
 }

@@ -1,4 +1,4 @@
-/** What each role of a queue needs to do with its table: what the README's grants give. */
+/** What each role of a queue needs to do with its tables: what the README's grants give. */
 
 /** An app that only enqueues, a worker, a status page. */
 export type QueueRole = 'enqueuer' | 'worker' | 'reader';
@@ -43,4 +43,14 @@ export const needs: { readonly [Role in QueueRole]: readonly Need[] } = {
     { command: 'delete' },
   ],
   reader: [{ command: 'select' }],
+};
+
+/**
+ * The same for the table of throttles. Of those who enqueue only some use it, so what they need is not looked for, as with
+ * `onDuplicate: 'replace'`.
+ */
+export const throttleNeeds: { readonly [Role in QueueRole]: readonly Need[] } = {
+  enqueuer: [],
+  worker: [{ command: 'select' }, { command: 'update', columns: ['until'] }, { command: 'delete' }],
+  reader: [],
 };

@@ -1,4 +1,4 @@
-/** The table's columns, indexes, CHECKs and storage: the live ones against those of its declaration. */
+/** A table's columns, indexes, CHECKs and storage: the live ones against those of its declaration. */
 import { storageParameters } from '../database/storage.js';
 import type { CatalogColumn, CatalogIndex, CatalogTable } from '../sql/catalog.js';
 import { quotedName, setStorage } from '../sql/storage.js';
@@ -22,7 +22,6 @@ export function structureProblems(expected: ExpectedTable, live: CatalogTable): 
     ...foreignColumns(expected, live),
     ...expected.indexes.flatMap((index) => indexProblems(expected, index, live)),
     ...checkProblems(expected, live),
-    ...storageProblems(expected, live),
   ];
 }
 
@@ -141,7 +140,7 @@ function checkProblems(table: ExpectedTable, live: CatalogTable): SchemaProblem[
 }
 
 /** A value of the app's own is its choice; none at all means that nobody has chosen. */
-function storageProblems(table: ExpectedTable, live: CatalogTable): SchemaProblem[] {
+export function storageProblems(table: ExpectedTable, live: CatalogTable): SchemaProblem[] {
   const unset = [...storageParameters.keys()].filter((parameter) => !(parameter in live.storage));
   if (unset.length === 0) return [];
   const object = `table ${fullName(table)}`;

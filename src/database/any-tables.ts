@@ -7,13 +7,16 @@ import { PgTable } from 'drizzle-orm/pg-core';
 import { invalidOption } from '../words/errors.js';
 import type { QueueTables } from './tables.js';
 
-/** What `queueTables(…)` gives. */
+/** What `queueTables(…)` gives, all of it or the jobs table alone. */
 export interface AnyQueueTables {
   readonly jobs: { readonly [Column in 'id' | 'kind' | 'payload' | 'state' | 'lockedBy']: object };
+  readonly jobThrottle?: { readonly [Column in 'kind' | 'key' | 'until' | 'jobId']: object } | undefined;
 }
 
 /** The tables, or `INVALID_OPTION`. */
 export function checkTables(given: unknown): QueueTables {
-  if (is((given as Partial<QueueTables> | null | undefined)?.jobs, PgTable)) return given as QueueTables;
+  const tables = given as Partial<QueueTables> | null | undefined;
+  if (is(tables?.jobs, PgTable) && (tables.jobThrottle === undefined || is(tables.jobThrottle, PgTable)))
+    return given as QueueTables;
   throw invalidOption('tables', 'what queueTables(…) gave', given);
 }

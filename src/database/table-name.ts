@@ -2,14 +2,14 @@
 import { createHash } from 'node:crypto';
 import { type SQL, sql } from 'drizzle-orm';
 import { getTableConfig } from 'drizzle-orm/pg-core';
-import type { JobsTable } from './tables.js';
+import type { JobsTable, JobThrottleTable } from './tables.js';
 
 /** What the statements in `sql/` take as their table: its name as a piece of SQL. */
 export type TableName = SQL;
 
 /** `public.jobs`, for what is told apart by table. */
 export function tableKey(table: JobsTable): string {
-  const { schema = 'public', name } = getTableConfig(table);
+  const { schema, name } = tablePlace(table);
   return `${schema}.${name}`;
 }
 
@@ -26,8 +26,16 @@ export function channelOfKey(key: string): string {
   return `drizzle_queue_${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
 }
 
-/** A table declared without a schema is in `public`: that is where drizzle-kit puts it. */
-export function tableName(table: JobsTable): TableName {
-  const { schema = 'public', name } = getTableConfig(table);
+export function tableName(table: JobsTable | JobThrottleTable): TableName {
+  const { schema, name } = tablePlace(table);
   return sql`${sql.identifier(schema)}.${sql.identifier(name)}`;
+}
+
+/** A table declared without a schema is in `public`: that is where drizzle-kit puts it. */
+export function tablePlace(table: JobsTable | JobThrottleTable): {
+  readonly schema: string;
+  readonly name: string;
+} {
+  const { schema = 'public', name } = getTableConfig(table);
+  return { schema, name };
 }

@@ -14,6 +14,7 @@ import {
   jsonb,
   type PgTableFn,
   pgTable,
+  primaryKey,
   smallint,
   text,
   timestamp,
@@ -31,8 +32,9 @@ type Payload<R extends RowTypes> = {
   [K in keyof R['kinds']]: StoredPayload<R['kinds'][K]['$payload']>;
 }[keyof R['kinds']];
 
+const time = (name: string) => timestamp(name, { withTimezone: true });
+
 function jobsTable<R extends RowTypes>(table: PgTableFn<string | undefined>) {
-  const time = (name: string) => timestamp(name, { withTimezone: true });
   return table(
     'jobs',
     {
@@ -63,6 +65,7 @@ function jobsTable<R extends RowTypes>(table: PgTableFn<string | undefined>) {
       /** The latest failed attempts. */
       errors: jsonb('errors').$type<readonly JobError[]>().notNull().default(sql`'[]'::jsonb`),
       dedupeKey: text('dedupe_key'),
+      /** Not null: the job runs, and is to run once more. Its payload and the like are those of that run already. */
       again: jsonb('again').$type<unknown>(),
       limitKey: text('limit_key'),
       /** What is no input of the handler: trace context and the like. */
@@ -107,26 +110,55 @@ function jobsTable<R extends RowTypes>(table: PgTableFn<string | undefined>) {
   );
 }
 
+function jobThrottleTable(table: PgTableFn<string | undefined>) {
+  return table(
+    'job_throttle',
+    {
+      kind: text('kind').notNull(),
+      /** The dedupe key. */
+      key: text('key').notNull(),
+      /** Until then there is no other job of this kind and key. A row whose time is over means nothing. */
+      until: time('until').notNull(),
+      /** The one job of this period, which may be gone since. */
+      jobId: bigint('job_id', { mode: 'number' }),
+    },
+    (slot) => [
+      // Named, or each generation of drizzle-kit has a name of its own for it.
+      primaryKey({ name: 'job_throttle_pkey', columns: [slot.kind, slot.key] }),
+      index('job_throttle_until').on(slot.until),
+    ],
+  );
+}
+
 /** The jobs table with rows typed by a registry. */
 export type JobsTable<R extends RowTypes = RowTypes> = ReturnType<typeof jobsTable<R>>;
 
-/** Every table of the library, typed by a registry. */
+/** The table behind `onDuplicate: 'throttle'`: a row for each kind and key that has its job of a period. */
+export type JobThrottleTable = ReturnType<typeof jobThrottleTable>;
+
+/** The tables of the library as an app has them, typed by a registry. All but `jobs` are for one feature each. */
 export interface QueueTables<R extends RowTypes = RowTypes> {
   readonly jobs: JobsTable<R>;
+  /** For `onDuplicate: 'throttle'`. */
+  readonly jobThrottle?: JobThrottleTable | undefined;
 }
 
 /**
  * Makes the tables anew, for a Postgres schema of their own:
- * `export const { jobs } = queueTables({ schema: pgSchema('work') })` in the app's schema file, and
- * `createQueue(registry, { tables: { jobs } })`. Call it once: two calls are two sets of tables for drizzle-kit.
+ * `export const { jobs, jobThrottle } = queueTables({ schema: pgSchema('work') })` in the app's schema file, and
+ * `createQueue(registry, { tables: { jobs, jobThrottle } })`. Call it once: two calls are two sets of tables for drizzle-kit.
  *
  * @param options.schema what `pgSchema(…)` of drizzle-orm/pg-core gives; the tables are in `public` without it
  */
 export function queueTables<R extends RowTypes = RowTypes>(
   options: { readonly schema?: { readonly table: PgTableFn<string> } | undefined } = {},
-): QueueTables<R> {
-  return { jobs: jobsTable<R>(options.schema ? options.schema.table : pgTable) };
+): { readonly jobs: JobsTable<R>; readonly jobThrottle: JobThrottleTable } {
+  const table = options.schema ? options.schema.table : pgTable;
+  return { jobs: jobsTable<R>(table), jobThrottle: jobThrottleTable(table) };
 }
 
 /** The jobs table in `public`: what `export * from 'drizzle-queue/schema'` adds to the app's schema. */
 export const jobs: JobsTable = jobsTable<RowTypes>(pgTable);
+
+/** The table behind `onDuplicate: 'throttle'`, in `public`. */
+export const jobThrottle: JobThrottleTable = jobThrottleTable(pgTable);

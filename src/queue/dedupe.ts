@@ -1,6 +1,6 @@
 /** The dedupe key of a job, and what happens when it is taken: as the enqueue says, or else its kind. */
 import type { JobOptions, OnDuplicate } from '../registry/job.js';
-import { checkOnDuplicate, jobDefaults } from '../registry/job-options.js';
+import { checkOnDuplicate, jobDefaults, requirePeriod } from '../registry/job-options.js';
 import { wrongKey } from '../words/checks.js';
 import { invalidOption, QueueError, show } from '../words/errors.js';
 
@@ -8,6 +8,8 @@ export interface Dedupe {
   readonly key: string;
   readonly onDuplicate: OnDuplicate;
   readonly maxWaitMs: number | undefined;
+  /** Of a throttle; 0 for others. */
+  readonly periodMs: number;
 }
 
 /** What plain JavaScript may give as an enqueue's options. */
@@ -15,6 +17,7 @@ interface Given {
   readonly dedupeKey?: unknown;
   readonly onDuplicate?: unknown;
   readonly maxWaitMs?: unknown;
+  readonly periodMs?: unknown;
 }
 
 /** Undefined for a job without a key. Throws `INVALID_OPTION`, also for what a kind's `dedupeKey` throws or gives. */
@@ -25,11 +28,14 @@ export function dedupeOf<Payload>(
   payload: Payload,
 ): Dedupe | undefined {
   const onDuplicate = given.onDuplicate ?? type.onDuplicate ?? jobDefaults.onDuplicate;
-  const checked = checkOnDuplicate(onDuplicate, given.maxWaitMs ?? undefined) ?? jobDefaults.onDuplicate;
+  const times = { maxWaitMs: given.maxWaitMs ?? undefined, periodMs: given.periodMs ?? undefined };
+  const checked = checkOnDuplicate(onDuplicate, times) ?? jobDefaults.onDuplicate;
+  const periodMs = checked === 'throttle' ? requirePeriod(given.periodMs ?? type.periodMs) : 0;
   const key = given.dedupeKey == null ? keyOf(kind, type.dedupeKey, payload) : checkKey(given.dedupeKey);
   if (key === undefined) return undefined;
-  const maxWaitMs = checked === 'debounce' ? (given.maxWaitMs ?? type.maxWaitMs) : undefined;
-  return { key, onDuplicate: checked, maxWaitMs: typeof maxWaitMs === 'number' ? maxWaitMs : undefined };
+  const longest = checked === 'debounce' ? (given.maxWaitMs ?? type.maxWaitMs) : undefined;
+  const maxWaitMs = typeof longest === 'number' ? longest : undefined;
+  return { key, onDuplicate: checked, maxWaitMs, periodMs };
 }
 
 function checkKey(given: unknown): string {

@@ -45,6 +45,8 @@ export interface EnqueueOptions<Queue extends string = never> {
   readonly onDuplicate?: OnDuplicate | undefined;
   /** Only with `onDuplicate: 'debounce'`: no later than so many ms after the job was enqueued first. */
   readonly maxWaitMs?: number | undefined;
+  /** Only with `onDuplicate: 'throttle'`: the period of this job, if it is taken. @default that of the kind */
+  readonly periodMs?: number | undefined;
 }
 
 export const enqueueOptionKeys = [
@@ -59,6 +61,7 @@ export const enqueueOptionKeys = [
   'dedupeKey',
   'onDuplicate',
   'maxWaitMs',
+  'periodMs',
 ];
 
 /** A job that has passed every check, and whether sleeping workers are told of it. */

@@ -1,14 +1,14 @@
 /** Checked jobs become rows, and the workers hear of them. */
 import { type Executor, isTransaction, type Transaction } from '../database/executor.js';
 import { channelOf, tableName } from '../database/table-name.js';
-import type { JobsTable } from '../database/tables.js';
+import type { QueueTables } from '../database/tables.js';
 import { enqueue, type KeyedAnswer } from '../sql/enqueue.js';
 import { enqueueMany } from '../sql/enqueue-many.js';
 import { type Notifications, notify } from '../sql/notify.js';
 import { batches } from './batches.js';
 import type { CheckedJob } from './enqueue-options.js';
 import type { Enqueued } from './enqueued.js';
-import { insertKeyed, insertManyKeyed, keyedOf } from './keyed.js';
+import { checkKeyedTables, insertKeyed, insertManyKeyed, keyedOf } from './keyed.js';
 import { createWakeUps } from './wake-ups.js';
 
 export interface Inserts {
@@ -17,8 +17,9 @@ export interface Inserts {
   many(tx: Executor, jobs: readonly CheckedJob[]): Promise<Enqueued[]>;
 }
 
-export function createInserts(jobs: JobsTable): Inserts {
+export function createInserts({ jobs, jobThrottle }: QueueTables): Inserts {
   const table = tableName(jobs);
+  const tables = { jobs: table, throttle: jobThrottle && tableName(jobThrottle) };
   const channel = channelOf(jobs);
   const wakeUps = createWakeUps();
 
@@ -33,7 +34,7 @@ export function createInserts(jobs: JobsTable): Inserts {
     const tail = wakeUps.tailOfJob(tx, job);
     const notifications = tail === undefined ? told(tx, [job]) : { channel, tail };
     if (!keyed) return plainAnswer(await enqueue(tx, table, job, notifications));
-    const answer = await insertKeyed(tx, table, keyed, notifications);
+    const answer = await insertKeyed(tx, tables, keyed, notifications);
     if (notifications && !answer.news) wakeUps.untold(tx, [job]);
     return answer;
   }
@@ -49,7 +50,7 @@ export function createInserts(jobs: JobsTable): Inserts {
       return tx.transaction((inner: Transaction) => insertMany(inner, list));
     }
     const withKey = keyed.filter((job) => job !== undefined);
-    const keyedAnswers = await insertManyKeyed(tx, table, withKey);
+    const keyedAnswers = await insertManyKeyed(tx, tables, withKey);
     // One wake-up of a queue for the whole list.
     const news = [...withKey.filter((_, n) => keyedAnswers[n]?.news), ...plain];
     const ids: number[] = [];
@@ -70,6 +71,7 @@ export function createInserts(jobs: JobsTable): Inserts {
     list: readonly CheckedJob[],
     insert: () => Promise<readonly KeyedAnswer[]>,
   ): Promise<Enqueued[]> {
+    checkKeyedTables(tables, list);
     try {
       const answers = await insert();
       const ids = answers.filter(({ duplicate }) => !duplicate).map(({ id }) => id);

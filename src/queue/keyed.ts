@@ -1,11 +1,14 @@
 /** Inserts of jobs with a dedupe key, repeated until each answer names a job. */
 import type { Executor } from '../database/executor.js';
+import { isTableFault } from '../database/sqlstate.js';
 import type { TableName } from '../database/table-name.js';
 import type { KeyedAnswer, KeyedJob } from '../sql/enqueue.js';
 import { enqueueOnce } from '../sql/enqueue-once.js';
 import { enqueueOnceMany, keyText } from '../sql/enqueue-once-many.js';
 import { enqueueReplacing } from '../sql/enqueue-replacing.js';
+import { enqueueThrottled } from '../sql/enqueue-throttled.js';
 import type { JobNotification, Notifications } from '../sql/notify.js';
+import { errorBrief } from '../words/error-text.js';
 import { QueueError, show } from '../words/errors.js';
 import { batches } from './batches.js';
 import type { Dedupe } from './dedupe.js';
@@ -13,6 +16,12 @@ import type { CheckedJob } from './enqueue-options.js';
 
 /** Races take two or three; a job that cannot be seen would take them for ever. */
 const mostTries = 10;
+
+/** The tables behind it; that of throttles is missing where the app has not given it. */
+export interface KeyedTables {
+  readonly jobs: TableName;
+  readonly throttle: TableName | undefined;
+}
 
 /** A job with a dedupe key. */
 export type Keyed = CheckedJob & KeyedJob & { readonly dedupe: Dedupe };
@@ -25,24 +34,37 @@ export function keyedOf(job: CheckedJob): Keyed | undefined {
 /** Inserts one, or names the job that holds its key. Notifications go out where there is news. */
 export async function insertKeyed(
   tx: Executor,
-  table: TableName,
+  tables: KeyedTables,
   job: Keyed,
   notifications?: Notifications | JobNotification | undefined,
 ): Promise<KeyedAnswer> {
-  const { onDuplicate, maxWaitMs } = job.dedupe;
   for (let tries = 1; tries <= mostTries; tries++) {
-    const answer =
-      onDuplicate === 'skip'
-        ? await enqueueOnce(tx, table, job, notifications)
-        : await enqueueReplacing(
-            tx,
-            table,
-            { ...job, maxWaitMs, again: onDuplicate === 'again' },
-            notifications,
-          );
-    if (answer) return { ...answer, lostIds: answer.lostIds + tries - 1 };
+    const answer = await insertOnce(tx, tables, job, notifications);
+    // A throttle's first try has drawn no id.
+    const lost = job.dedupe.onDuplicate === 'throttle' ? 0 : tries - 1;
+    if (answer) return { ...answer, lostIds: answer.lostIds + lost };
   }
   throw notSeen(job);
+}
+
+async function insertOnce(
+  tx: Executor,
+  { jobs, throttle }: KeyedTables,
+  job: Keyed,
+  notifications: Notifications | JobNotification | undefined,
+): Promise<KeyedAnswer | undefined> {
+  const { onDuplicate, maxWaitMs, periodMs } = job.dedupe;
+  if (onDuplicate === 'skip') return enqueueOnce(tx, jobs, job, notifications);
+  if (onDuplicate === 'throttle') {
+    if (!throttle) throw notGiven();
+    return enqueueThrottled(tx, jobs, throttle, { ...job, periodMs }, notifications).catch(
+      (error: unknown) => {
+        throw isTableFault(error) ? notThere(error) : error;
+      },
+    );
+  }
+  const replacing = { ...job, maxWaitMs, again: onDuplicate === 'again' };
+  return enqueueReplacing(tx, jobs, replacing, notifications);
 }
 
 /**
@@ -51,14 +73,14 @@ export async function insertKeyed(
  */
 export async function insertManyKeyed(
   tx: Executor,
-  table: TableName,
+  tables: KeyedTables,
   list: readonly Keyed[],
 ): Promise<KeyedAnswer[]> {
   const answers = new Map<Keyed, KeyedAnswer>();
   for (const run of runsOf(sortedByKey(list))) {
     const [first] = run;
-    if (first.dedupe.onDuplicate === 'skip') await insertRun(tx, table, run, answers);
-    else answers.set(first, await insertKeyed(tx, table, first));
+    if (first.dedupe.onDuplicate === 'skip') await insertRun(tx, tables.jobs, run, answers);
+    else answers.set(first, await insertKeyed(tx, tables, first));
   }
   return list.map((job) => answers.get(job) ?? fail(job));
 }
@@ -115,6 +137,31 @@ function sortedByKey(list: readonly Keyed[]): Keyed[] {
     .map((job) => ({ job, text: keyText(job) }))
     .sort((one, other) => (one.text < other.text ? -1 : one.text > other.text ? 1 : 0))
     .map(({ job }) => job);
+}
+
+/** Throws where a job needs a table that the app has not given: before any SQL, so that a transaction stays usable. */
+export function checkKeyedTables({ throttle }: KeyedTables, list: readonly CheckedJob[]): void {
+  if (!throttle && list.some(({ dedupe }) => dedupe?.onDuplicate === 'throttle')) throw notGiven();
+}
+
+const needsTable = "`onDuplicate: 'throttle'` needs the table `job_throttle`";
+
+function notGiven(): QueueError {
+  return new QueueError(
+    'TABLE_MISMATCH',
+    `${needsTable}, which the \`tables\` of createQueue(…) lack. Export \`jobThrottle\` of queueTables(…) from the app's ` +
+      'schema file, make a migration of it, and give both: `{ tables: { jobs, jobThrottle } }`.',
+    { data: { table: 'job_throttle' } },
+  );
+}
+
+function notThere(cause: unknown): QueueError {
+  return new QueueError(
+    'TABLE_MISMATCH',
+    `${needsTable}: ${errorBrief(cause)}. Export it from the app's schema file (\`export * from 'drizzle-queue/schema'\`), ` +
+      'then run: npx drizzle-kit generate && npx drizzle-kit migrate.',
+    { data: { table: 'job_throttle' }, cause },
+  );
 }
 
 function notSeen({ kind, key }: Keyed): QueueError {

@@ -1,7 +1,7 @@
 /** `createQueue`: the typed surface over the statements of `sql/` for those who enqueue, and for a person's moves. */
 import { type AnyQueueTables, checkTables } from '../database/any-tables.js';
 import { assertExecutor, assertTransaction, type Executor, type Transaction } from '../database/executor.js';
-import { jobs, type QueueTables } from '../database/tables.js';
+import { jobs, jobThrottle, type QueueTables } from '../database/tables.js';
 import { type AnyRegistry, assertRegistry, type JobTypes, type Registry } from '../registry/registry.js';
 import { checkKeys, trueOrFalse, wholeNumber } from '../words/checks.js';
 import { invalidOption, QueueError } from '../words/errors.js';
@@ -41,13 +41,14 @@ export interface Queue<R extends AnyRegistry, Tx = Executor> extends Moves<R, Tx
    * Inserts one job in the caller's transaction: it exists if and only if that commits. With a `db` it commits at once.
    * Usable detached: `const { enqueue } = queue`.
    *
-   * Where its dedupe key is taken by a job that waits or runs, the answer is that job's id and `duplicate: true`. While
-   * another transaction is about to give or free the key, it waits for the end of that.
+   * Where its dedupe key is taken by a job that waits or runs, or its throttle's period has had its job, the answer is that
+   * job's id and `duplicate: true`. While another transaction is about to give or free the key, it waits for the end of that.
    *
    * @throws QueueError before any SQL, so that the transaction stays usable: `UNKNOWN_KIND`, `UNKNOWN_QUEUE`,
-   * `INVALID_PAYLOAD`, `INVALID_OPTION`, `INVALID_EXECUTOR`, `TRANSACTION_REQUIRED`. `DUPLICATE_NOT_SEEN` where the job that has the key is
-   * hidden from this role. Errors of Postgres come as Drizzle throws them: with a dedupe key, 40001 under
-   * `repeatable read` and above, and 40P01 where two transactions take the same keys in opposite order.
+   * `INVALID_PAYLOAD`, `INVALID_OPTION`, `INVALID_EXECUTOR`, `TRANSACTION_REQUIRED`, `TABLE_MISMATCH` (a throttle without its
+   * table). `DUPLICATE_NOT_SEEN` where the job that has the key is hidden from this role. Errors of Postgres come as Drizzle
+   * throws them: with a dedupe key, 40001 under `repeatable read` and above, and 40P01 where two transactions take the same
+   * keys in opposite order.
    */
   enqueue<Kind extends keyof R['kinds'] & string>(
     tx: Tx,
@@ -59,7 +60,7 @@ export interface Queue<R extends AnyRegistry, Tx = Executor> extends Moves<R, Tx
    * list; the empty list sends no SQL.
    *
    * Those with dedupe keys come first, in the order of kinds and keys, so that two lists never deadlock; those that
-   * replace or debounce take a statement each. Of a key that is in the list twice, one job comes.
+   * do not skip take a statement each. Of a key that is in the list twice, one job comes.
    *
    * @throws QueueError as {@link enqueue}, with the index of the job in `data.index`
    */
@@ -130,16 +131,16 @@ export function createQueue<Kinds extends JobTypes>(
 ): Queue<Registry<Kinds>> {
   checkKeys('createQueue(…)', options, ['requireTransaction', 'tables', 'maxPayloadBytes']);
   assertRegistry(registry);
-  const { requireTransaction = false, tables = { jobs }, maxPayloadBytes = 1_048_576 } = options;
+  const { requireTransaction = false, tables = { jobs, jobThrottle }, maxPayloadBytes = 1_048_576 } = options;
   wholeNumber('maxPayloadBytes', maxPayloadBytes, 2, 100_000_000);
   trueOrFalse('requireTransaction', requireTransaction);
-  const { jobs: table } = checkTables(tables);
-  const inserts = createInserts(table);
+  const checked = checkTables(tables);
+  const inserts = createInserts(checked);
   const assertUsable = (tx: unknown): void =>
     requireTransaction
       ? assertTransaction(tx, 'This queue was made with `requireTransaction: true`.')
       : assertExecutor(tx);
-  const moves = createMoves({ registry, jobs: table, maxPayloadBytes, assertUsable });
+  const moves = createMoves({ registry, jobs: checked.jobs, maxPayloadBytes, assertUsable });
 
   return Object.freeze({
     registry,

@@ -1,4 +1,5 @@
 /** The defaults of a kind's options, and their checks. */
+import { longestDelayMs } from '../words/backoff.js';
 import { checkFunction, checkKeys, oneOf, wholeNumber } from '../words/checks.js';
 import { invalidOption } from '../words/errors.js';
 import { checkDelay } from '../words/times.js';
@@ -23,7 +24,7 @@ export const limits = {
 } as const;
 
 /** What an enqueue may do when its dedupe key is taken. */
-export const onDuplicates: readonly OnDuplicate[] = ['skip', 'replace', 'debounce', 'again'];
+export const onDuplicates: readonly OnDuplicate[] = ['skip', 'replace', 'debounce', 'again', 'throttle'];
 
 const keys = [
   'version',
@@ -35,6 +36,7 @@ const keys = [
   'dedupeKey',
   'onDuplicate',
   'maxWaitMs',
+  'periodMs',
 ];
 
 /** The options as given, checked and frozen. */
@@ -56,15 +58,41 @@ export function checkJobOptions<Payload>(given: JobOptions<Payload>): JobOptions
   }
   if (retry !== undefined) checkFunction('retry', retry);
   if (dedupeKey !== undefined) checkFunction('dedupeKey', dedupeKey);
-  checkOnDuplicate(given.onDuplicate, given.maxWaitMs);
+  if (checkOnDuplicate(given.onDuplicate, given) === 'throttle') requirePeriod(given.periodMs);
   return Object.freeze({ ...given });
 }
 
-/** What to do about a duplicate, for a kind or for one enqueue; `INVALID_OPTION` where the two do not fit together. */
-export function checkOnDuplicate(onDuplicate: unknown, maxWaitMs: unknown): OnDuplicate | undefined {
+/** What plain JavaScript may give beside it. */
+interface DuplicateTimes {
+  readonly maxWaitMs?: unknown;
+  readonly periodMs?: unknown;
+}
+
+/** What to do about a duplicate, for a kind or for one enqueue; `INVALID_OPTION` where the options do not fit together. */
+export function checkOnDuplicate(
+  onDuplicate: unknown,
+  { maxWaitMs, periodMs }: DuplicateTimes,
+): OnDuplicate | undefined {
   const checked = onDuplicate === undefined ? undefined : oneOf('onDuplicate', onDuplicate, onDuplicates);
-  if (maxWaitMs === undefined) return checked;
-  checkDelay('maxWaitMs', maxWaitMs);
-  if (checked === 'debounce') return checked;
-  throw invalidOption('maxWaitMs', "left out where `onDuplicate` is not 'debounce'", maxWaitMs);
+  if (maxWaitMs !== undefined) {
+    checkDelay('maxWaitMs', maxWaitMs);
+    if (checked !== 'debounce')
+      throw invalidOption('maxWaitMs', "left out where `onDuplicate` is not 'debounce'", maxWaitMs);
+  }
+  if (periodMs !== undefined) {
+    requirePeriod(periodMs);
+    if (checked !== 'throttle')
+      throw invalidOption('periodMs', "left out where `onDuplicate` is not 'throttle'", periodMs);
+  }
+  return checked;
+}
+
+/** A period in whole ms; `INVALID_OPTION` also where there is none. */
+export function requirePeriod(given: unknown): number {
+  if (typeof given === 'number' && given >= 1 && given <= longestDelayMs) return Math.round(given);
+  throw invalidOption(
+    'periodMs',
+    `a number of ms from 1 to ${longestDelayMs}, which 'throttle' needs`,
+    given,
+  );
 }

@@ -17,8 +17,10 @@ import { type Upgrade, type Versioned, withUpgrade } from './upgrades.js';
  *   while it runs: so after the last enqueue a run always begins. Its end, whatever that is, makes it due again from its first
  *   attempt; where it is tried again anyway, after a failure, a snooze or a release, that is the run. Only a cancel or remove
  *   ends both.
+ * - `'throttle'` leaves that job as it is, and lets no other come for `periodMs` from the enqueue that was taken, also when
+ *   the job has ended before. The answer is that job's id, though it may be gone. Needs the table `job_throttle`.
  */
-export type OnDuplicate = 'skip' | 'replace' | 'debounce' | 'again';
+export type OnDuplicate = 'skip' | 'replace' | 'debounce' | 'again' | 'throttle';
 
 /** What jobs of a kind have in common. An enqueue option wins over these, these win over the defaults. */
 export interface JobOptions<Payload> {
@@ -75,6 +77,11 @@ export interface JobOptions<Payload> {
    * often it is moved; from 0 to a hundred years. Without, it may be put off for ever.
    */
   readonly maxWaitMs?: number | undefined;
+  /**
+   * Only with `onDuplicate: 'throttle'`, and needed there: for so many ms after an enqueue that was taken no other of its key
+   * is, from 1 to a hundred years. The kind's jobs of one key share one period; an enqueue's own counts if it is taken.
+   */
+  readonly periodMs?: number | undefined;
 }
 
 /**

@@ -3,7 +3,7 @@ import { checkTables } from '../database/any-tables.js';
 import { assertExecutor, isSingleClient, isTransaction } from '../database/executor.js';
 import { sessionOpener } from '../database/session.js';
 import { tableName } from '../database/table-name.js';
-import { jobs as publicJobs } from '../database/tables.js';
+import * as publicTables from '../database/tables.js';
 import { namesOf } from '../registry/aliases.js';
 import type { KindsOn } from '../registry/handlers.js';
 import { jobDefaults } from '../registry/job-options.js';
@@ -46,7 +46,7 @@ export function checkWorkerOptions<
     registry,
     queues,
     handlers,
-    tables = { jobs: publicJobs },
+    tables = { jobs: publicTables.jobs, jobThrottle: publicTables.jobThrottle },
     pollIntervalMs = 1_000,
     heartbeatMs = 10_000,
     graceMs = 25_000,
@@ -68,10 +68,12 @@ export function checkWorkerOptions<
   const served = checkHandlers(registry, kinds, handlers);
   wholeNumber('heartbeatMs', heartbeatMs, 100, 600_000);
   const rescueAfterMs = checkHeartbeat(registry, kinds, heartbeatMs);
-  const { jobs } = checkTables(tables);
+  const checked = checkTables(tables);
+  const { jobs } = checked;
   return Object.freeze({
     db,
     directDb,
+    tables: checked,
     jobs,
     table: tableName(jobs),
     slots,

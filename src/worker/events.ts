@@ -59,7 +59,8 @@ export interface WorkerEvents {
 
 /**
  * What was done when an error came. `handler`: thrown by a handler whose run had its outcome already (a committed
- * `complete(tx)`, a `snooze`). `retry`: a kind's `retry` threw, or its answer was none.
+ * `complete(tx)`, a `snooze`). `retry`: a kind's `retry` threw, or its answer was none. `throttle`: rows of periods that are
+ * over were to be deleted.
  */
 export type Activity =
   | 'claim'
@@ -72,7 +73,8 @@ export type Activity =
   | 'connection'
   | 'listener'
   | 'handler'
-  | 'retry';
+  | 'retry'
+  | 'throttle';
 
 /** A promise it returns is not waited for, also not by `stop()`; its rejection is an `error` event. */
 export type Listener<Name extends keyof WorkerEvents> = (event: WorkerEvents[Name]) => void;

@@ -2,7 +2,7 @@
 import type { AnyQueueTables } from '../database/any-tables.js';
 import type { Database } from '../database/executor.js';
 import type { TableName } from '../database/table-name.js';
-import type { JobsTable } from '../database/tables.js';
+import type { JobsTable, QueueTables } from '../database/tables.js';
 import type { Handlers, JobContext, KindsOn } from '../registry/handlers.js';
 import type { JobTypes, Registry } from '../registry/registry.js';
 import type { Versioned } from '../registry/upgrades.js';
@@ -58,6 +58,7 @@ export interface ServedKind extends Versioned {
 export interface Settings {
   readonly db: Database;
   readonly directDb: Database | undefined;
+  readonly tables: QueueTables;
   readonly jobs: JobsTable;
   /** Its name. */
   readonly table: TableName;

@@ -7,6 +7,7 @@
  * - upkeep: heartbeats of all runs whose end is not written, then rescue
  * - listening: is told of new jobs, shows others that this process lives, and looks whether theirs do
  * - schemaCheck: compares the database with what this version needs, once
+ * - throttles: deletes what is over of those
  */
 import type { ClaimedJob } from '../sql/claim.js';
 import { QueueError } from '../words/errors.js';
@@ -22,6 +23,7 @@ import { jobInfo } from './report.js';
 import { createSchemaCheck, type SchemaCheck } from './schema-check.js';
 import { createSlots } from './slots.js';
 import { createStatements } from './statements.js';
+import { createThrottles, type Throttles } from './throttles.js';
 import { createUpkeep, type Upkeep } from './upkeep.js';
 
 export interface Parts {
@@ -30,6 +32,7 @@ export interface Parts {
   readonly finisher: Finisher;
   readonly listening: Listening;
   readonly schemaCheck: SchemaCheck;
+  readonly throttles: Throttles;
   /** Runs whose handler is at work. */
   readonly running: ReadonlySet<Run>;
 }
@@ -113,7 +116,8 @@ export function createParts(
   events.on('rescued', ({ queue, state }) => {
     if (state === 'available') listening.rescued(queue);
   });
-  const schemaCheck = createSchemaCheck(statements, settings.jobs, events);
+  const schemaCheck = createSchemaCheck(statements, settings.tables, events);
+  const throttles = createThrottles(statements, settings.tables.jobThrottle, events);
 
   function take(jobs: readonly ClaimedJob[]): Promise<void> {
     for (const job of jobs) {
@@ -167,5 +171,5 @@ export function createParts(
     events.emit('lost', { job: jobInfo(job), during: 'handler' });
   }
 
-  return { loop, upkeep, finisher, listening, schemaCheck, running };
+  return { loop, upkeep, finisher, listening, schemaCheck, throttles, running };
 }

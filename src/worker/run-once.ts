@@ -83,6 +83,7 @@ export function beginOnce(settings: Settings, name: string, events: Events, budg
     try {
       const claimed = parts.loop.run();
       void parts.upkeep.run();
+      void parts.throttles.run();
       const looked = parts.upkeep.suspect().catch(() => {}); // of a database that is away, the claims tell
       await Promise.race([Promise.all([claimed, looked]), deadline.passed]);
       const rescuedBy = performance.now() + mostHeartbeats * heartbeatMs;

@@ -1,7 +1,7 @@
 /** What a worker does once, as soon as the database answers: compares it with what this version needs. */
 import { schemaProblems } from '../check/check-schema.js';
 import { isPassing } from '../database/sqlstate.js';
-import type { JobsTable } from '../database/tables.js';
+import type { QueueTables } from '../database/tables.js';
 import { createAlarm } from './alarm.js';
 import type { Events } from './events.js';
 import { createRetryPause } from './pause.js';
@@ -13,7 +13,7 @@ export interface SchemaCheck {
   stop(): void;
 }
 
-export function createSchemaCheck(statements: Statements, jobs: JobsTable, events: Events): SchemaCheck {
+export function createSchemaCheck(statements: Statements, tables: QueueTables, events: Events): SchemaCheck {
   const alarm = createAlarm();
   const retryPause = createRetryPause();
   let stopped = false;
@@ -21,7 +21,7 @@ export function createSchemaCheck(statements: Statements, jobs: JobsTable, event
   /** Whether that was all: a database that is away is told of by the claims, and asked again. */
   async function look(): Promise<boolean> {
     try {
-      const problems = await statements.send((db) => schemaProblems(db, jobs, 'worker'));
+      const problems = await statements.send((db) => schemaProblems(db, tables, 'worker'));
       if (!stopped) for (const problem of problems) events.emit('problem', problem);
       return true;
     } catch (error) {

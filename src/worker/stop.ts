@@ -14,7 +14,7 @@ const writeMs = 1_200;
  * `claimed` resolves when the loop has taken over its last claim.
  */
 export async function stopParts(
-  { loop, upkeep, finisher, listening, schemaCheck, running }: Parts,
+  { loop, upkeep, finisher, listening, schemaCheck, throttles, running }: Parts,
   events: Events,
   claimed: Promise<void>,
   grace: Deadline,
@@ -23,6 +23,7 @@ export async function stopParts(
   loop.stop();
   listening.leave();
   schemaCheck.stop();
+  throttles.stop();
   upkeep.stopRescuing();
   finisher.hurry();
   // The grace is for the ends as well: a database that is away for a moment must not cost the jobs that are done.

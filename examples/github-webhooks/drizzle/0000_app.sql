@@ -30,6 +30,14 @@ CREATE TABLE "events" (
 	CONSTRAINT "events_delivery_id_unique" UNIQUE("delivery_id")
 );
 --> statement-breakpoint
+CREATE TABLE "job_throttle" (
+	"kind" text NOT NULL,
+	"key" text NOT NULL,
+	"until" timestamp with time zone NOT NULL,
+	"job_id" bigint,
+	CONSTRAINT "job_throttle_pkey" PRIMARY KEY("kind","key")
+);
+--> statement-breakpoint
 CREATE TABLE "jobs" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "jobs_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"queue" text DEFAULT 'default' NOT NULL,
@@ -66,6 +74,7 @@ CREATE TABLE "jobs" (
 --> statement-breakpoint
 ALTER TABLE "event_jobs" ADD CONSTRAINT "event_jobs_event_id_events_id_fk" FOREIGN KEY ("event_id") REFERENCES "public"."events"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "event_jobs_event" ON "event_jobs" USING btree ("event_id");--> statement-breakpoint
+CREATE INDEX "job_throttle_until" ON "job_throttle" USING btree ("until");--> statement-breakpoint
 CREATE INDEX "jobs_claim" ON "jobs" USING btree ("queue","priority" DESC NULLS FIRST,"run_at","id") WHERE state = 'available';--> statement-breakpoint
 CREATE INDEX "jobs_running" ON "jobs" USING btree ("id") WHERE state = 'running';--> statement-breakpoint
 CREATE UNIQUE INDEX "jobs_dedupe" ON "jobs" USING btree ("kind","dedupe_key") WHERE state in ('available', 'running') and dedupe_key is not null;--> statement-breakpoint
