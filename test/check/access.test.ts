@@ -5,6 +5,7 @@ import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { checkSchema, type QueueRole } from '../../src/index.js';
+import { jobs } from '../../src/schema.js';
 import { useDatabase } from '../support/database.js';
 import { readMigrations } from '../support/migrations.js';
 import { startEmbedded } from '../support/postgres/index.js';
@@ -23,10 +24,10 @@ afterAll(async () => {
 });
 
 /** As the role sees it. */
-function look(queueRole: QueueRole) {
+function look(queueRole: QueueRole, tables?: { jobs: typeof jobs }) {
   return database.db.transaction(async (tx) => {
     await tx.execute(sql`set local role ${sql.identifier(role)}`);
-    return checkSchema(tx, { role: queueRole });
+    return checkSchema(tx, { role: queueRole, tables });
   });
 }
 
@@ -53,7 +54,22 @@ it('a role without rights is told each that it needs', async () => {
     expect.stringContaining('Run: grant select on "public"."jobs" to "it".'),
     expect.stringContaining('Run: grant update ("state", "attempts", '),
     expect.stringContaining('Run: grant delete on "public"."jobs" to "it".'),
+    expect.stringContaining('Run: grant select on "public"."job_throttle" to "it".'),
+    expect.stringContaining('Run: grant update ("until") on "public"."job_throttle" to "it".'),
+    expect.stringContaining('Run: grant delete on "public"."job_throttle" to "it".'),
   ]);
+});
+
+it('without rights on the throttles, a worker is warned, unless the app has no such table', async () => {
+  await database.sql`grant all on jobs to ${database.sql(role)}`;
+  await database.sql`revoke all on job_throttle from ${database.sql(role)}`;
+  expect((await look('worker')).map(({ severity, object }) => `${severity} ${object}`)).toEqual(
+    Array(3).fill('warning table "public"."job_throttle"'),
+  );
+  expect(await look('enqueuer')).toEqual([]);
+  expect(await look('reader')).toEqual([]);
+  expect(await look('worker', { jobs })).toEqual([]);
+  expect(await mend('worker')).toHaveLength(3);
 });
 
 it('and each policy where row-level security hides its rows', async () => {

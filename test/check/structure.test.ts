@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import { pgSchema } from 'drizzle-orm/pg-core';
 import { afterEach, describe, expect, it } from 'vitest';
 import { checkSchema } from '../../src/index.js';
-import { queueTables } from '../../src/schema.js';
+import { jobs, queueTables } from '../../src/schema.js';
 import { useDatabase } from '../support/database.js';
 
 const database = useDatabase();
@@ -114,6 +114,18 @@ const changes: readonly [change: string, found: object][] = [
       message: expect.stringContaining('are not set: fillfactor. Run:'),
     },
   ],
+  [
+    'alter table job_throttle drop column job_id',
+    { code: 'COLUMN_MISSING', severity: 'warning', object: 'column "public"."job_throttle"."job_id"' },
+  ],
+  [
+    'alter table job_throttle drop constraint job_throttle_pkey',
+    { code: 'INDEX_MISSING', severity: 'warning', object: 'index "job_throttle_pkey"' },
+  ],
+  [
+    'drop index job_throttle_until',
+    { code: 'INDEX_MISSING', severity: 'warning', object: 'index "job_throttle_until"' },
+  ],
 ];
 
 describe('a table that was changed', () => {
@@ -157,6 +169,23 @@ describe('a table that was changed', () => {
 
 describe('tables that are not there', () => {
   const work = queueTables({ schema: pgSchema('work') });
+
+  it('that of the throttles alone, which an app may do without', async () => {
+    await database.sql`alter table job_throttle rename to other_throttle`;
+    expect(await checkSchema(database.db)).toEqual([
+      {
+        code: 'TABLE_MISSING',
+        severity: 'warning',
+        object: 'table "public"."job_throttle"',
+        message: expect.stringMatching(
+          /`onDuplicate: 'throttle'` fails\. Run: npx .* does not export `jobThrottle`/,
+        ),
+        run: ['npx drizzle-kit generate', 'npx drizzle-kit migrate'],
+      },
+    ]);
+    expect(await checkSchema(database.db, { tables: { jobs } })).toEqual([]);
+    await database.sql`alter table other_throttle rename to job_throttle`;
+  });
 
   it('for want of a schema', async () => {
     expect(await checkSchema(database.db, { tables: work })).toEqual([

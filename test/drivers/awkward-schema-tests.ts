@@ -37,6 +37,7 @@ export function awkwardSchemaTests(used: UsedDriver): void {
     await used.read(sql`create schema ${schema}`);
     try {
       await used.read(sql`create table ${schema}.jobs (like public.jobs including all)`);
+      await used.read(sql`create table ${schema}.job_throttle (like public.job_throttle including all)`);
       await queue.enqueue(used.db, 'greet', 'in public');
       await everyMove(used, name);
       expect(await used.read(sql`select state, attempts, payload from public.jobs`)).toEqual([
@@ -76,6 +77,20 @@ async function everyMove(used: UsedDriver, name: string): Promise<void> {
     .where(sql`state = 'running'`);
   await until(async () => (await findDead(db, table)).length, { what: 'a dead job' });
   expect(await rescue(db, table)).toMatchObject([{ id: 4, lockedBy: 'w/2' }]);
+
+  const throttle = { dedupeKey: 'k', onDuplicate: 'throttle', periodMs: 60_000 } as const;
+  const throttled = await there.enqueue(db, 'greet', 5, throttle);
+  await claim(db, table, { ...request, lockedBy: 'w/3' });
+  const again = { dedupeKey: 'k', onDuplicate: 'again' } as const;
+  expect(await there.enqueue(db, 'greet', 6, again)).toEqual({ id: throttled.id, duplicate: true });
+  const completes = { move: 'complete' } as const;
+  const ended = await finish(db, table, [{ id: throttled.id, lockedBy: 'w/3', outcome: completes }]);
+  expect(ended).toMatchObject([{ result: 'done', state: 'completed' }]);
+  await claim(db, table, { ...request, lockedBy: 'w/4' });
+  expect(await finish(db, table, [{ id: throttled.id, lockedBy: 'w/4', outcome: completes }])).toMatchObject([
+    { result: 'done', state: null },
+  ]);
+  expect(await there.enqueue(db, 'greet', 7, throttle)).toEqual({ id: throttled.id, duplicate: true });
 
   const task = there.enqueue(db, 'task', { does: 'end' });
   const seen = await withWorker(

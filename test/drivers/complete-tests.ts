@@ -46,6 +46,34 @@ export function completeTests(used: UsedDriver): void {
     expect({ notes, jobs, failures }).toEqual({ notes: [2], jobs: [], failures: [late] });
   });
 
+  it('commits the writes, and the job begins anew, where one more run was asked for', async () => {
+    const again = { dedupeKey: 'k', onDuplicate: 'again' } as const;
+    await queue.enqueue(used.db, 'task', { does: 'complete' }, again);
+    await used.read(sql`create table if not exists notes (attempt int)`);
+    await used.read(sql`truncate notes`);
+    let asked = false;
+    const seen = await withWorker(
+      used,
+      async (_, job) => {
+        if (!asked) await queue.enqueue(used.db, 'task', { does: 'complete' }, again);
+        asked = true;
+        await used.db.transaction(async (tx) => {
+          await tx.execute(sql`insert into notes values (${job.attempt}::int)`);
+          await job.complete(tx);
+        });
+      },
+      (seen) => until(() => seen.completed?.length === 2, { what: 'both ends' }).then(() => {}),
+    );
+    expect([seen.lost, seen.failed, seen.unknown, seen.error]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(await used.read(sql`select attempt from notes`)).toEqual([{ attempt: 1 }, { attempt: 1 }]);
+    expect(await used.read(sql`select state from jobs`)).toEqual([]);
+  });
+
   it('rejects when the job is not this run’s any more, and what was written with it is gone', async () => {
     const { notes, jobs, failures } = await run(async (attempt, complete, tx) => {
       if (attempt === 1) await tx.execute(sql`update jobs set locked_by = 'another/1'`);

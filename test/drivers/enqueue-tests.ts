@@ -1,9 +1,18 @@
 /** What is enqueued: payloads, transactions, ids, and rows as Drizzle reads them. */
 import { sql } from 'drizzle-orm';
 import { expect, it } from 'vitest';
+import { tableName } from '../../src/database/table-name.js';
 import type { JsonValue } from '../../src/index.js';
-import { queue } from './app.js';
+import { jobThrottle } from '../../src/schema.js';
+import { completeAgainIn, completeIn } from '../../src/sql/complete.js';
+import { deleteThrottles } from '../../src/sql/delete-throttles.js';
+import { mayDelete } from '../../src/sql/may-delete.js';
+import { finish } from '../support/finish.js';
+import { queue, table } from './app.js';
+import { claimGreet } from './jobs.js';
 import type { UsedDriver } from './stage.js';
+
+const throttle = tableName(jobThrottle);
 
 const payloads: readonly [JsonValue, string][] = [
   [{ a: 1, 'b"\\': [null, true, '😀', { '': -1.5 }] }, 'object'],
@@ -116,6 +125,65 @@ export function enqueueTests(used: UsedDriver): void {
       { id: plain?.id, payload: 0 },
       { id: other?.id, payload: 1 },
     ]);
+  });
+
+  it('has a job that runs run once more', async () => {
+    const again = { dedupeKey: 'k', onDuplicate: 'again', priority: 3, meta: { of: 'two' } } as const;
+    const { id } = await queue.enqueue(used.db, 'greet', 1, again);
+    const stored = () =>
+      used.read(sql`select state, payload::text, attempts, priority, meta::text, again::text from jobs`);
+    await claimGreet(used, 1, 'w/1');
+    expect(await queue.enqueue(used.db, 'greet', 2, again)).toEqual({ id, duplicate: true });
+    expect(await queue.enqueueMany(used.db, [{ kind: 'greet', payload: 3, ...again }])).toEqual([
+      { id, duplicate: true },
+    ]);
+    const now = { payload: '3', priority: 3, meta: '{"of": "two"}' };
+    expect(await stored()).toEqual([{ ...now, state: 'running', attempts: 1, again: 'true' }]);
+    const complete = { id, outcome: { move: 'complete' } } as const;
+    expect(await finish(used.db, table, [{ ...complete, lockedBy: 'w/1' }])).toEqual([
+      { id, lockedBy: 'w/1', result: 'done', state: 'completed', dueInMs: expect.any(Number) },
+    ]);
+    expect(await stored()).toEqual([{ ...now, state: 'available', attempts: 0, again: null }]);
+    expect(await claimGreet(used, 1, 'w/2')).toMatchObject([{ id, payload: 3, attempt: 1 }]);
+    await used.db.transaction(async (tx) => {
+      expect(await queue.enqueue(tx, 'greet', 4, again)).toEqual({ id, duplicate: true });
+      expect(await completeIn(tx, table, { id, lockedBy: 'w/2' })).toBe(false);
+      expect(await completeAgainIn(tx, table, { id, lockedBy: 'w/2' })).toBe(true);
+    });
+    expect(await claimGreet(used, 1, 'w/3')).toMatchObject([{ id, payload: 4, attempt: 1 }]);
+    expect(await finish(used.db, table, [{ ...complete, lockedBy: 'w/3' }])).toMatchObject([
+      { result: 'done', state: null },
+    ]);
+    expect(await stored()).toEqual([]);
+  });
+
+  it('throttles', async () => {
+    const options = { dedupeKey: 'k', onDuplicate: 'throttle', periodMs: 60_000 } as const;
+    const { id, duplicate } = await queue.enqueue(used.db, 'greet', 1, options);
+    expect(duplicate).toBe(false);
+    await used.read(sql`delete from jobs`);
+    expect(await queue.enqueue(used.db, 'greet', 2, options)).toEqual({ id, duplicate: true });
+    const undone = used.db.transaction(async (tx) => {
+      const other = { ...options, dedupeKey: 'other' };
+      const first = await queue.enqueue(tx, 'greet', 3, other);
+      expect(await queue.enqueueMany(tx, [{ kind: 'greet', payload: 4, ...other }])).toEqual([
+        { id: first.id, duplicate: true },
+      ]);
+      tx.rollback();
+    });
+    await expect(undone).rejects.toThrow();
+    await used.read(sql`update job_throttle set until = until - interval '61 s'`);
+    const next = await queue.enqueue(used.db, 'greet', 5, options);
+    expect(next).toEqual({ id: expect.any(Number), duplicate: false });
+    expect(next.id).toBeGreaterThan(id);
+    expect(await used.read(sql`select key, job_id::int as id from job_throttle`)).toEqual([
+      { key: 'k', id: next.id },
+    ]);
+    await used.read(sql`update job_throttle set until = until - interval '1 hour'`);
+    expect(await deleteThrottles(used.db, throttle, 600)).toBe(1);
+    expect(await deleteThrottles(used.db, throttle, 600)).toBe(0);
+    expect(await mayDelete(used.db, { schema: 'public', name: 'job_throttle' })).toBe(true);
+    expect(await mayDelete(used.db, { schema: 'public', name: 'nothing' })).toBe(false);
   });
 
   it('replaces a job that waits, and none that runs', async () => {

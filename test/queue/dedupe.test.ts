@@ -166,7 +166,10 @@ describe('a key', () => {
 
 describe('what to do about a duplicate', () => {
   it.each([
-    [{ onDuplicate: 'ignore' }, "`onDuplicate` to be one of 'skip', 'replace', 'debounce', got \"ignore\""],
+    [
+      { onDuplicate: 'ignore' },
+      "`onDuplicate` to be one of 'skip', 'replace', 'debounce', 'again', 'throttle', got \"ignore\"",
+    ],
     [{ onDuplicate: 1 }, '`onDuplicate`'],
     [{ maxWaitMs: 5 }, "`maxWaitMs` to be left out where `onDuplicate` is not 'debounce', got 5"],
     [{ onDuplicate: 'replace', maxWaitMs: 5 }, '`maxWaitMs`'],

@@ -69,7 +69,11 @@ describe('job', () => {
     ['rescueAfterMs', [1_001, 60_500], 'in whole seconds'],
     ['retry', [1_000, 'never', null, {}], 'a function'],
     ['dedupeKey', ['k', 5, null, {}], 'a function'],
-    ['onDuplicate', ['ignore', 'SKIP', 1, null, true], "one of 'skip', 'replace', 'debounce'"],
+    [
+      'onDuplicate',
+      ['ignore', 'SKIP', 1, null, true],
+      "one of 'skip', 'replace', 'debounce', 'again', 'throttle'",
+    ],
   ])('refuses every wrong %s', (option, values, sentence) => {
     for (const value of values) {
       expect(() => jobOf({ [option]: value }), String(value)).toThrow(
@@ -85,7 +89,7 @@ describe('job', () => {
     ['rescueAfterMs', [1_000, 86_400_000, undefined]],
     ['retry', [() => false, undefined]],
     ['dedupeKey', [() => 'k', undefined]],
-    ['onDuplicate', ['skip', 'replace', 'debounce', undefined]],
+    ['onDuplicate', ['skip', 'replace', 'debounce', 'again', undefined]],
   ])('takes every right %s', (option, values) => {
     for (const value of values) expect(jobOf({ [option]: value }).options).toEqual({ [option]: value });
   });
@@ -98,9 +102,28 @@ describe('job', () => {
         refused('Expected `maxWaitMs` to be a number of ms from 0 to 3153600000000, got '),
       );
     }
-    for (const onDuplicate of ['skip', 'replace', undefined]) {
+    for (const onDuplicate of ['skip', 'replace', 'again', 'throttle', undefined]) {
       expect(() => jobOf({ onDuplicate, maxWaitMs: 5 })).toThrow(
         refused("Expected `maxWaitMs` to be left out where `onDuplicate` is not 'debounce', got 5."),
+      );
+    }
+  });
+
+  it('takes a period with throttle only, and throttle not without one', () => {
+    for (const periodMs of [1, 60_000, 3_153_600_000_000]) {
+      const options = { onDuplicate: 'throttle', periodMs } as const;
+      expect(job(options).options).toEqual(options);
+    }
+    for (const periodMs of [undefined, null, 0, -1, Number.NaN, '5', 4e12]) {
+      expect(() => jobOf({ onDuplicate: 'throttle', periodMs })).toThrow(
+        refused(
+          "Expected `periodMs` to be a number of ms from 1 to 3153600000000, which 'throttle' needs, got ",
+        ),
+      );
+    }
+    for (const onDuplicate of ['skip', 'replace', 'debounce', 'again', undefined]) {
+      expect(() => jobOf({ onDuplicate, periodMs: 5 })).toThrow(
+        refused("Expected `periodMs` to be left out where `onDuplicate` is not 'throttle', got 5."),
       );
     }
   });
@@ -110,7 +133,7 @@ describe('job', () => {
       refused(
         'Unknown option "maxAttempt" in job(…). Did you mean "maxAttempts"? ' +
           'Known are: version, maxAttempts, timeoutMs, rescueAfterMs, priority, retry, dedupeKey, ' +
-          'onDuplicate, maxWaitMs.',
+          'onDuplicate, maxWaitMs, periodMs.',
       ),
     );
     expect(() => jobOf({ queue: 'mail' })).toThrow(

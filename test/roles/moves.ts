@@ -5,12 +5,15 @@ import { checkSchema } from '../../src/check/check-schema.js';
 import type { QueueRole } from '../../src/check/needs.js';
 import type { SchemaProblem } from '../../src/check/problem.js';
 import { sqlState } from '../../src/database/sqlstate.js';
+import { tableName, tablePlace } from '../../src/database/table-name.js';
 import { createQueue } from '../../src/queue/queue.js';
 import { job } from '../../src/registry/job.js';
 import { defineJobs } from '../../src/registry/registry.js';
 import { claim } from '../../src/sql/claim.js';
-import { completeIn } from '../../src/sql/complete.js';
+import { completeAgainIn, completeIn } from '../../src/sql/complete.js';
+import { deleteThrottles } from '../../src/sql/delete-throttles.js';
 import { heartbeat } from '../../src/sql/heartbeat.js';
+import { mayDelete } from '../../src/sql/may-delete.js';
 import { releaseClaims } from '../../src/sql/release-claims.js';
 import { findDead, rescue } from '../../src/sql/rescue.js';
 import { databaseTimeS, sessionDefaults } from '../../src/sql/session.js';
@@ -21,6 +24,9 @@ import type { Actor, Roles } from './stage.js';
 
 const lockedBy = 'worker/1';
 export const registry = defineJobs({ greet: job<{ tenant: string }>() });
+
+/** The move that is in another table than the jobs. */
+export const inThrottles = 'delete throttles that are over';
 
 /** As this actor; true when it had its effect, seen by a superuser. */
 type Move = (roles: Roles, actor: Actor) => Promise<boolean>;
@@ -86,6 +92,24 @@ export const moves: { readonly [Role in QueueRole]: { readonly [name: string]: M
     snooze: finishing('available', { move: 'snooze', when: { delayMs: 1_000 } }),
     release: finishing('available', { move: 'release', started: false }),
     'release of a job that ran': finishing('available', { move: 'release', started: true }),
+    'complete of a job that is to run once more': finishing(
+      'available',
+      { move: 'complete' },
+      { again: true },
+    ),
+    async 'complete(tx) of a job that is to run once more'(roles, actor) {
+      const id = await given(roles.sql).running({ lockedBy, again: true });
+      await roles.as(actor).transaction((tx) => completeAgainIn(tx, roles.table, { id, lockedBy }));
+      return (await stateOf(roles.sql, id)) === 'available';
+    },
+    async [inThrottles]({ tables: { jobThrottle }, ...roles }, actor) {
+      await roles.sql`
+        insert into job_throttle (kind, key, until) values ('greet', 'k', now() - interval '1 h') on conflict do nothing`;
+      if (!jobThrottle) return false;
+      const deleted = await deleteThrottles(roles.as(actor), tableName(jobThrottle), 60);
+      const may = await mayDelete(roles.as(actor), tablePlace(jobThrottle));
+      return deleted === 1 && may;
+    },
     async 'complete(tx)'(roles, actor) {
       const id = await given(roles.sql).running({ lockedBy });
       await roles.as(actor).transaction((tx) => completeIn(tx, roles.table, { id, lockedBy }));
@@ -151,6 +175,7 @@ export async function outcomes(roles: Roles, role: QueueRole, actor: Actor = rol
   const found: { [move: string]: string } = {};
   for (const [name, move] of Object.entries(moves[role])) {
     await roles.sql`delete from jobs`;
+    await roles.sql`delete from job_throttle`;
     found[name] = await move(roles, actor).then(
       (done) => (done ? 'done' : 'nothing'),
       (error: unknown) => sqlState(error) ?? String(error),

@@ -8,14 +8,24 @@ import type { QueueRole } from '../../src/check/needs.js';
 import { sqlState } from '../../src/database/sqlstate.js';
 import { createQueue } from '../../src/queue/queue.js';
 import { untilServerHasRunFor } from '../support/jobs.js';
-import { all, missing, outcomes, registry } from './moves.js';
+import * as moves from './moves.js';
 import { policiesIn, readmeSql, titles } from './readme.js';
-import { useRoles } from './stage.js';
+import { type Actor, type Roles, useRoles } from './stage.js';
 
 const roles = useRoles();
 const queueRoles = Object.keys(titles) as QueueRole[];
 const policies = readmeSql('row-level security');
 const enable = 'alter table public.jobs enable row level security';
+const { missing, registry } = moves;
+
+/** Of the moves in the jobs table, whose rows these tests are about. */
+function inJobs(found: moves.Outcomes): moves.Outcomes {
+  return Object.fromEntries(Object.entries(found).filter(([name]) => name !== moves.inThrottles));
+}
+const outcomes = async (of: Roles, role: QueueRole, actor: Actor = role): Promise<moves.Outcomes> =>
+  inJobs(await moves.outcomes(of, role, actor));
+const all = (role: QueueRole, outcome: string, except: moves.Outcomes = {}): moves.Outcomes =>
+  inJobs(moves.all(role, outcome, except));
 
 beforeAll(async () => {
   await untilServerHasRunFor(roles.sql, 1.5);
@@ -23,6 +33,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await roles.sql`alter table jobs no force row level security, disable row level security, owner to current_user`;
+  await roles.sql`alter table job_throttle owner to current_user`;
   for (const { name } of await roles.sql`select polname as name from pg_policy`) {
     await roles.sql`drop policy ${roles.sql(name)} on jobs`;
   }
@@ -120,7 +131,8 @@ describe("the table's owner", () => {
   beforeEach(async () => {
     await roles.sql.unsafe(`
       grant usage on schema public to ${roles.name('owner')};
-      alter table jobs owner to ${roles.name('owner')}, enable row level security`);
+      alter table jobs owner to ${roles.name('owner')}, enable row level security;
+      alter table job_throttle owner to ${roles.name('owner')}`);
   });
 
   it.each(queueRoles)('makes every move of the %s without grants and policies', async (role) => {

@@ -9,6 +9,7 @@ import pg from 'pg';
 import postgres, { type Sql } from 'postgres';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { sqlState } from '../../src/database/sqlstate.js';
+import { tableName } from '../../src/database/table-name.js';
 import {
   createQueue,
   type Database,
@@ -17,11 +18,14 @@ import {
   job,
   type Transaction,
 } from '../../src/index.js';
+import { jobs, jobThrottle } from '../../src/schema.js';
+import { deleteThrottles } from '../../src/sql/delete-throttles.js';
 import { databaseTimeS } from '../../src/sql/session.js';
 import { createWakeTrigger } from '../../src/sql/wake-trigger.js';
 import { advance, assertEnqueued, drain } from '../../src/testing.js';
 import { createWorker, type Worker } from '../../src/worker.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
+import { finish } from '../support/finish.js';
 import { untilServerHasRunFor } from '../support/jobs.js';
 import { until } from '../support/until.js';
 import { createDecoys } from './decoys.js';
@@ -106,6 +110,40 @@ describe.each(databases)('in a database with defaults: $name', (defaults) => {
     expect(await left(observer)).toEqual(expectedLeft);
     const [notes] = await observer`select count(*)::int as n, count(distinct n)::int as distinct from notes`;
     expect(notes).toEqual({ n: completes, distinct: completes });
+  });
+
+  it('one more run and throttles', async () => {
+    for (const { db } of clients) {
+      await db.transaction(
+        async (tx: Transaction) => {
+          const again = { dedupeKey: 'again', onDuplicate: 'again' } as const;
+          const { id } = await queue.enqueue(tx, 'short', { n: 1 }, again);
+          await tx.execute(sql`
+            update public.jobs set state = 'running', locked_by = 'w/1', heartbeat_at = now(), started_at = now()
+            where id = ${id}::bigint`);
+          expect(await queue.enqueue(tx, 'short', { n: 2 }, again)).toEqual({ id, duplicate: true });
+          const end = { id, lockedBy: 'w/1', outcome: { move: 'complete' } } as const;
+          expect(await finish(tx, tableName(jobs), [end])).toMatchObject([
+            { result: 'done', state: 'completed' },
+          ]);
+          await queue.remove(tx, id);
+
+          const throttle = { dedupeKey: 'throttle', onDuplicate: 'throttle', periodMs: 60_000 } as const;
+          const first = await queue.enqueue(tx, 'short', { n: 1 }, throttle);
+          expect(await queue.enqueue(tx, 'short', { n: 2 }, throttle)).toEqual({
+            id: first.id,
+            duplicate: true,
+          });
+          await tx.execute(sql`update public.job_throttle set until = until - interval '2 minutes'`);
+          await queue.remove(tx, first.id);
+          expect(await queue.enqueue(tx, 'short', { n: 3 }, throttle)).toMatchObject({ duplicate: false });
+          await tx.execute(sql`update public.job_throttle set until = until - interval '2 hours'`);
+          expect(await deleteThrottles(tx, tableName(jobThrottle), 60)).toBe(1);
+          await tx.execute(sql`delete from public.jobs where dedupe_key = 'throttle'`);
+        },
+        { accessMode: 'read write' },
+      );
+    }
   });
 
   it('a person’s moves do what they should', async () => {

@@ -231,3 +231,31 @@ describe('what it is given', () => {
     });
   });
 });
+
+it('one more run that a handler asks for while it runs, and throttles', async () => {
+  const seen = await inTransaction(async (tx) => {
+    const seen: number[] = [];
+    const again = { dedupeKey: 'again', onDuplicate: 'again' } as const;
+    const throttle = { dedupeKey: 'throttle', onDuplicate: 'throttle', periodMs: 60_000 } as const;
+    await queue.enqueue(tx, 'step', { n: 1 }, again);
+    await queue.enqueue(tx, 'mail', { n: 8 }, throttle);
+    const runs = await drain(tx, {
+      registry,
+      handlers: {
+        step: async ({ n }, step) => {
+          seen.push(n);
+          if (n === 1) await queue.enqueue(tx, 'step', { n: 2 }, again);
+          if (n === 2) {
+            await queue.enqueue(tx, 'step', { n: 3 }, again);
+            await step.complete(tx);
+          }
+        },
+        mail: ({ n }) => void seen.push(n),
+      },
+    });
+    expect(runs.every(({ outcome, attempt }) => outcome === 'completed' && attempt === 1)).toBe(true);
+    expect(await queue.enqueue(tx, 'mail', { n: 9 }, throttle)).toMatchObject({ duplicate: true });
+    return seen;
+  });
+  expect(seen.sort()).toEqual([1, 2, 3, 8]);
+});

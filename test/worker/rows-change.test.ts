@@ -83,6 +83,6 @@ it.each(Object.keys(changes))('%s', async (name) => {
 });
 
 async function dropAndMake(): Promise<void> {
-  await database.sql`drop table jobs`;
+  await database.sql`drop table jobs, job_throttle`;
   for (const migration of await readMigrations()) await database.sql.unsafe(migration);
 }

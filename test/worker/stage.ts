@@ -4,6 +4,7 @@
  */
 import { afterEach } from 'vitest';
 import type { Database } from '../../src/database/executor.js';
+import { jobs } from '../../src/database/tables.js';
 import type { EnqueueOptions } from '../../src/queue/enqueue-options.js';
 import { createQueue } from '../../src/queue/queue.js';
 import type { Handler } from '../../src/registry/handlers.js';
@@ -23,6 +24,8 @@ export type TaskOptions = JobOptions<Task> & {
   graceMs?: number;
   /** @default the test file's database, through postgres.js */
   db?: Database;
+  /** The app gave the jobs table alone. */
+  withoutThrottles?: boolean;
 };
 
 export type Seen = { [Name in keyof WorkerEvents]: WorkerEvents[Name][] };
@@ -52,7 +55,8 @@ export function useWorkers(database: Pick<UsedDatabase, 'db' | 'sql'>) {
 
   /** A worker for `task` that is not started. */
   function taskWorker(handler: TaskHandler, options: TaskOptions = {}): TaskWorker {
-    const { slots = 10, heartbeatMs = 100, pollIntervalMs = 20, graceMs = 5_000, db, ...kind } = options;
+    const { slots = 10, heartbeatMs = 100, pollIntervalMs = 20, graceMs = 5_000, db, ...more } = options;
+    const { withoutThrottles = false, ...kind } = more;
     const registry = defineJobs({ task: job<Task>(kind) });
     const queue = createQueue(registry);
     const worker = createWorker({
@@ -63,6 +67,7 @@ export function useWorkers(database: Pick<UsedDatabase, 'db' | 'sql'>) {
       heartbeatMs,
       pollIntervalMs,
       graceMs,
+      ...(withoutThrottles ? { tables: { jobs } } : {}),
       log: false,
     });
     const add = async (n: number, enqueueOptions?: EnqueueOptions) => {

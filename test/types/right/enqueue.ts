@@ -59,6 +59,8 @@ export async function enqueueOne(note: string | undefined, runAt: Date | undefin
   });
   await queue.enqueueMany(tx, [
     { kind: 'ping', dedupeKey: 'all', onDuplicate: 'debounce', maxWaitMs: 1_000 },
+    { kind: 'ping', dedupeKey: 'all', onDuplicate: 'throttle', periodMs: 1_000 },
+    { kind: 'ping', dedupeKey: 'all', onDuplicate: 'again', periodMs: undefined },
   ]);
   await queue.enqueue(db, 'sendReceipt', { orderId: 1, note: 'thanks' }, { delayMs: 1_000, priority: 3 });
   await queue.enqueue(tx, 'sendReceipt', { orderId: 1, ...(note === undefined ? {} : { note }) });

@@ -91,4 +91,6 @@ job<Order>({
   maxWaitMs: 60_000,
 });
 job({ dedupeKey: () => 'all', onDuplicate: undefined, maxWaitMs: undefined });
+job<Order>({ dedupeKey: ({ id }) => `order ${id}`, onDuplicate: 'again' });
+job<Order>({ dedupeKey: ({ id }) => `order ${id}`, onDuplicate: 'throttle', periodMs: 60_000 });
 job<Order>({ retry: () => undefined, maxAttempts: undefined, timeoutMs: Number.POSITIVE_INFINITY });

@@ -3,7 +3,7 @@ import { and, eq, inArray } from 'drizzle-orm';
 import { alias, pgSchema } from 'drizzle-orm/pg-core';
 import { expectTypeOf } from 'vitest';
 import { createQueue, type JobError, type State } from '../../../src/index.js';
-import { type jobs as plainJobs, queueTables } from '../../../src/schema.js';
+import { type jobThrottle, type jobs as plainJobs, queueTables } from '../../../src/schema.js';
 import { db, orders, queue, type Receipt, registry } from '../app.js';
 
 const { jobs } = queue.tables;
@@ -82,6 +82,27 @@ export async function read(): Promise<void> {
   await db.delete(jobs).where(eq(jobs.state, 'discarded'));
   await db.insert(jobs).values({ kind: 'reindex', payload: { courseId: 1 } });
   await db.insert(jobs).values({ kind: 'ping' });
+}
+
+// The table of throttles, which an app may leave out.
+const own = queueTables();
+expectTypeOf<typeof own.jobThrottle.$inferSelect>().branded.toEqualTypeOf<{
+  kind: string;
+  key: string;
+  until: Date;
+  jobId: number | null;
+}>();
+expectTypeOf<keyof typeof jobThrottle.$inferSelect>().toEqualTypeOf<
+  keyof typeof own.jobThrottle.$inferSelect
+>();
+export const withoutThrottles = createQueue(registry, { tables: { jobs: own.jobs } });
+export const withThrottles = createQueue(registry, { tables: own });
+export const asItIs = createQueue(registry, { tables: queue.tables });
+export async function throttles(): Promise<void> {
+  const table = queue.tables.jobThrottle;
+  if (!table) return;
+  const [slot] = await db.select().from(table);
+  expectTypeOf(slot?.until).toEqualTypeOf<Date | undefined>();
 }
 
 // In a Postgres schema of their own, with or without the registry's types.

@@ -53,6 +53,10 @@ await queue.enqueue(tx, 'sendReceipt', { orderId: 1 }, { wake: 'no' });
 await queue.enqueue(tx, 'sendReceipt', { orderId: 1 }, { dedupeKey: 1 });
 // @ts-expect-error TS2322: Type '"ignore"' is not assignable to type
 await queue.enqueue(tx, 'sendReceipt', { orderId: 1 }, { dedupeKey: 'k', onDuplicate: 'ignore' });
+// @ts-expect-error TS2820: Type '"throtle"' is not assignable to type … Did you mean '"throttle"'?
+await queue.enqueue(tx, 'sendReceipt', { orderId: 1 }, { dedupeKey: 'k', onDuplicate: 'throtle' });
+// @ts-expect-error TS2322: Type 'string' is not assignable to type 'number'.
+await queue.enqueue(tx, 'ping', undefined, { dedupeKey: 'k', onDuplicate: 'throttle', periodMs: '1 min' });
 // @ts-expect-error TS2561: 'dedupekey' … Did you mean to write 'dedupeKey'?
 await queue.enqueue(tx, 'sendReceipt', { orderId: 1 }, { dedupekey: 'k' });
 

@@ -131,6 +131,10 @@ job<{ id: number }>({ dedupeKey: ({ id }) => id });
 job<{ id: number }>({ dedupeKey: () => null });
 // @ts-expect-error TS2322: Type '"ignore"' is not assignable to type
 job<{ id: number }>({ onDuplicate: 'ignore' });
+// @ts-expect-error TS2820: Type '"thrttle"' is not assignable to type … Did you mean '"throttle"'?
+job<{ id: number }>({ onDuplicate: 'thrttle' });
+// @ts-expect-error TS2322: Type 'string' is not assignable to type 'number'.
+job<{ id: number }>({ onDuplicate: 'throttle', periodMs: '1 min' });
 // @ts-expect-error TS2345: Argument of type 'number' is not assignable to parameter of type 'string'.
 job().queue(5);
 
