@@ -31,6 +31,7 @@ export const needs: { readonly [Role in QueueRole]: readonly Need[] } = {
       command: 'update',
       columns: [
         'state', 'attempts', 'run_at', 'locked_by', 'heartbeat_at', 'started_at', 'finished_at', 'last_error', 'errors',
+        'result',
       ],
     },
     { command: 'delete' },

@@ -1,6 +1,6 @@
 /** `job<Payload, Result>(options)`: one kind of job, as `defineJobs` takes it. */
 
-import { checkName } from '../words/checks.js';
+import { checkName, oneOf } from '../words/checks.js';
 import { checkJobOptions } from './job-options.js';
 import type { JsonObject } from './json.js';
 
@@ -66,20 +66,40 @@ export interface JobOptions<Payload> {
   readonly maxWaitMs?: number | undefined;
 }
 
+/**
+ * What becomes of a row when its job completes:
+ *
+ * - `'delete'`: it goes, and what the handler returned with it.
+ * - `'keep'`: it stays, `completed`, with what the handler returned in `result`.
+ */
+export type OnComplete = 'delete' | 'keep';
+
 /** One kind of job: its types, its queue name and its options. Make it with {@link job}. */
-export interface JobType<Payload, Result, Queue extends string = 'default'> {
+export interface JobType<
+  Payload,
+  Result,
+  Queue extends string = 'default',
+  Completed extends OnComplete = 'delete',
+> {
   /** The payload's type; there is no value. */
   readonly $payload: Payload;
   /** The type of what the handler returns; there is no value. */
   readonly $result: Result;
   /** The queue that jobs of this kind go to. */
   readonly $queue: Queue;
+  /** What becomes of a row when its job completes. */
+  readonly $onComplete: Completed;
   readonly options: JobOptions<Payload>;
   /**
    * The same kind on the queue of this name (1 to 128 characters). A method and not an option, so that the compiler
    * knows the name and can demand the handlers of the queues a worker serves.
    */
-  queue<const Name extends string>(name: Name): JobType<Payload, Result, Name>;
+  queue<const Name extends string>(name: Name): JobType<Payload, Result, Name, Completed>;
+  /**
+   * The same kind with rows that stay when their jobs complete (`'keep'`), for `queue.wait` and for joins, or go (`'delete'`,
+   * which is the default). The worker that ends a job decides, by its own registry. Kept rows are yours to delete.
+   */
+  onComplete<const What extends OnComplete>(what: What): JobType<Payload, Result, Queue, What>;
 }
 
 /**
@@ -97,19 +117,25 @@ export function job<Payload extends JsonObject<Payload>, Result extends JsonObje
   options?: JobOptions<Payload>,
 ): JobType<Payload, Result>;
 export function job<Payload, Result>(options: JobOptions<Payload> = {}): JobType<Payload, Result> {
-  return onQueue(checkJobOptions(options), 'default');
+  return onQueue(checkJobOptions(options), 'default', 'delete');
 }
 
-function onQueue<Payload, Result, Queue extends string>(
+function onQueue<Payload, Result, Queue extends string, Completed extends OnComplete>(
   options: JobOptions<Payload>,
   queue: Queue,
-): JobType<Payload, Result, Queue> {
+  completed: Completed,
+): JobType<Payload, Result, Queue, Completed> {
   const type = {
     options,
     $queue: queue,
+    $onComplete: completed,
     queue: <const Name extends string>(name: Name) => {
       checkName('queue', name);
-      return onQueue<Payload, Result, Name>(options, name);
+      return onQueue<Payload, Result, Name, Completed>(options, name, completed);
+    },
+    onComplete: <const What extends OnComplete>(what: What) => {
+      oneOf('onComplete', what, onCompletes);
+      return onQueue<Payload, Result, Queue, What>(options, queue, what);
     },
   };
   jobTypes.add(type);
@@ -121,6 +147,8 @@ interface Phantom<Payload, Result> {
   readonly $payload: Payload;
   readonly $result: Result;
 }
+
+const onCompletes: readonly OnComplete[] = ['delete', 'keep'];
 
 const jobTypes = new WeakSet<object>();
 

@@ -5,12 +5,12 @@
  */
 import { checkName } from '../words/checks.js';
 import { didYouMean, invalidOption, QueueError, show } from '../words/errors.js';
-import { isJobType, type JobType } from './job.js';
+import { isJobType, type JobType, type OnComplete } from './job.js';
 
 /** Kinds by name. */
 // The one place where `any` stands: a registry holds kinds of every payload, and JobType is invariant in it.
 // biome-ignore lint/suspicious/noExplicitAny: see above
-export type JobTypes = { readonly [kind: string]: JobType<any, any, string> };
+export type JobTypes = { readonly [kind: string]: JobType<any, any, string, OnComplete> };
 
 /** What {@link defineJobs} gives. */
 export interface Registry<Kinds extends JobTypes = JobTypes> {
@@ -58,7 +58,7 @@ function looksLikeJobType(type: unknown): boolean {
 }
 
 /** The definition of a kind, or `UNKNOWN_KIND`. Names such as `constructor` are not found by accident. */
-export function kindOf(registry: AnyRegistry, kind: unknown): JobType<unknown, unknown, string> {
+export function kindOf(registry: AnyRegistry, kind: unknown): JobType<unknown, unknown, string, OnComplete> {
   if (typeof kind === 'string' && Object.hasOwn(registry.kinds, kind)) {
     const type = registry.kinds[kind];
     if (type) return type;

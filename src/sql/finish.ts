@@ -1,6 +1,6 @@
 /**
- * The finishing moves of a worker that keep the row (`fail`, `discard`, `snooze`, `release`), many in one statement. The
- * move that does not, `complete`, is in `complete-many.ts`.
+ * The finishing moves of a worker but `complete` (`fail`, `discard`, `snooze`, `release`), many in one statement. That one is
+ * in `complete-many.ts`, and in `keep-many.ts` for kinds that keep their rows.
  *
  * A run changes its row only while the row is running under that run's claim, so a late finish changes nothing.
  */
@@ -15,11 +15,11 @@ import { usualBackoff } from './backoff.js';
 import { loggedErrors } from './errors-log.js';
 import { type Finished, resultOf, whyNotMine } from './finished.js';
 
-/** How a run ended that leaves its row where it is. */
-export type KeepingOutcome = Exclude<Outcome, { readonly move: 'complete' }>;
+/** How a run ended that did not complete its job. */
+export type OtherOutcome = Exclude<Outcome, { readonly move: 'complete' }>;
 
 export interface Finish extends ClaimedId {
-  readonly outcome: KeepingOutcome;
+  readonly outcome: OtherOutcome;
 }
 
 /**

@@ -10,6 +10,7 @@ import { distance } from 'fastest-levenshtein';
 export type QueueErrorCode =
   | 'INVALID_OPTION'
   | 'INVALID_PAYLOAD'
+  | 'INVALID_RESULT'
   | 'INVALID_EXECUTOR'
   | 'TRANSACTION_REQUIRED'
   | 'UNKNOWN_KIND'
@@ -25,6 +26,11 @@ export type QueueErrorCode =
   | 'JOB_LOST'
   | 'JOB_ENDED'
   | 'JOB_ROLLED_BACK'
+  | 'KIND_NOT_KEPT'
+  | 'JOB_NOT_FOUND'
+  | 'JOB_DISCARDED'
+  | 'JOB_CANCELLED'
+  | 'WAIT_TIMEOUT'
   | 'WORKER_STOPPED';
 
 /** Everything the library throws, rejects with, or gives as the reason of an aborted `signal`. */

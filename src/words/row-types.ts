@@ -11,6 +11,9 @@ export interface JobError {
   readonly error: string;
 }
 
+/** A result as the table holds it: null until the job has completed, and where its kind has none. */
+export type StoredResult<Result> = [Result] extends [void] ? null : Exclude<Result, undefined> | null;
+
 /** The part of a registry that types rows: its kinds, each with its payload. By itself: rows of any kind. */
 export interface RowTypes {
   readonly kinds: { readonly [kind: string]: { readonly $payload: unknown } };

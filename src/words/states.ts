@@ -39,8 +39,8 @@ export const moves = {
   claim: { from: ['available'], to: ['running'] },
   /** A sign of life from the worker that has the job. */
   heartbeat: { from: ['running'], to: ['running'] },
-  /** The handler resolved. */
-  complete: { from: ['running'], to: ['gone'] },
+  /** The handler resolved: the row goes, or stays with the result where its kind keeps it. */
+  complete: { from: ['running'], to: ['gone', 'completed'] },
   /** The handler threw or ran out of time: again after a backoff, or discarded when attempts are used up. */
   fail: { from: ['running'], to: ['available', 'discarded'] },
   /** The handler says that another attempt is not worth it. */

@@ -5,7 +5,7 @@ import { sessionOpener } from '../database/session.js';
 import { tableName } from '../database/table-name.js';
 import { jobs as publicJobs } from '../database/tables.js';
 import type { KindsOn } from '../registry/handlers.js';
-import type { JobType } from '../registry/job.js';
+import type { JobType, OnComplete } from '../registry/job.js';
 import { jobDefaults } from '../registry/job-options.js';
 import { type AnyRegistry, assertRegistry, type JobTypes } from '../registry/registry.js';
 import { checkFunction, checkKeys, wholeNumber } from '../words/checks.js';
@@ -170,8 +170,10 @@ function checkHandlers(
         );
       }
       checkFunction(`handlers[${show(kind)}]`, handler);
-      const { timeoutMs = jobDefaults.timeoutMs, retry } = definition(registry, kind).options;
-      return [kind, { handler: handler as ServedKind['handler'], timeoutMs, retry }];
+      const { options, $onComplete } = definition(registry, kind);
+      const { timeoutMs = jobDefaults.timeoutMs, retry } = options;
+      const keeps = $onComplete === 'keep';
+      return [kind, { handler: handler as ServedKind['handler'], timeoutMs, retry, keeps }];
     }),
   );
 }
@@ -187,7 +189,7 @@ function unknownHandler(registry: AnyRegistry, kinds: readonly string[], kind: s
   });
 }
 
-function definition(registry: AnyRegistry, kind: string): JobType<unknown, unknown, string> {
+function definition(registry: AnyRegistry, kind: string): JobType<unknown, unknown, string, OnComplete> {
   const type = registry.kinds[kind];
   if (type) return type;
   throw new QueueError('UNKNOWN_KIND', `The registry has no kind ${show(kind)}.`, { data: { kind } });

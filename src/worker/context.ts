@@ -13,7 +13,7 @@ interface RunOfContext {
   readonly job: ClaimedJob;
   readonly signal: AbortSignal;
   record(outcome: Outcome): void;
-  complete(tx: Transaction): Promise<void>;
+  complete(tx: Transaction, result: unknown): Promise<void>;
 }
 
 /** A plain object with all of it: handlers may take it apart, and wrappers may spread it. */
@@ -37,8 +37,8 @@ export function createContext(run: RunOfContext): JobContext<string, unknown> {
       run.record({ move: 'discard', error: new Discard(String(reason)) });
       return settled;
     },
-    async complete(tx) {
-      await run.complete(tx);
+    async complete(tx, result) {
+      await run.complete(tx, result);
       return settled;
     },
   };

@@ -5,10 +5,12 @@
  */
 import { assertTransaction, mayHaveReconnected, type Transaction } from '../database/executor.js';
 import type { TableName } from '../database/table-name.js';
+import { resultText } from '../registry/payload.js';
 import type { ClaimedJob } from '../sql/claim.js';
 import { completeIn, requireOpenTransaction } from '../sql/complete.js';
+import { keepIn } from '../sql/keep.js';
 import { QueueError } from '../words/errors.js';
-import type { Outcome } from '../words/outcome.js';
+import type { Kept, Outcome } from '../words/outcome.js';
 import { createContext } from './context.js';
 import { isDiscard } from './discard.js';
 import { failed, type OnFault } from './failure.js';
@@ -42,9 +44,9 @@ export class Run {
   /** Made when somebody looks at the signal: for a short job it costs more than everything else here. */
   #controller: AbortController | undefined;
   #abortedFor: QueueError | undefined;
-  /** Calls of `complete(tx)` that are under way; and whether one has deleted the row, in a transaction we do not see. */
+  /** Calls of `complete(tx)` that are under way; and whether one has ended the job, in a transaction we do not see. */
   #completes = 0;
-  #deleted = false;
+  #completed = false;
   #completedIn: Transaction | undefined;
   #recorded: Outcome | undefined;
   /** The outcome of a handler that throws, once it was told to stop. */
@@ -62,9 +64,9 @@ export class Run {
     return this.#durationMs;
   }
 
-  /** The row may be deleted by a `complete(tx)`, in a transaction whose commit we do not see. */
+  /** The job may be ended by a `complete(tx)`, in a transaction whose commit we do not see. */
   get completing(): boolean {
-    return this.#completes > 0 || this.#deleted;
+    return this.#completes > 0 || this.#completed;
   }
 
   get signal(): AbortSignal {
@@ -89,7 +91,7 @@ export class Run {
       this.#timer = setTimeout(timeIsUp, kind.timeoutMs, this);
     }
     handled(kind, this).then(
-      () => this.#resolved(),
+      (result: unknown) => this.#resolved(result),
       (error: unknown) => this.#rejected(error),
     );
   }
@@ -120,7 +122,7 @@ export class Run {
     this.#recorded = outcome;
   }
 
-  async complete(tx: Transaction): Promise<void> {
+  async complete(tx: Transaction, result: unknown): Promise<void> {
     const { job } = this;
     assertTransaction(tx, 'job.complete(tx) ends the job together with your writes.');
     if (this.#ended) throw notOurs(job); // by the time limit, a loss or a stop: these writes must not stand
@@ -130,14 +132,16 @@ export class Run {
         data: { id: job.id, move: 'complete' },
       });
     }
+    const kept = this.#kept(result);
     // Not the outcome yet: a transaction that is rolled back may be tried again, with another tx, and complete as well.
     this.#completedIn = tx;
     this.#completes++;
     try {
       // One round trip more, and only there: a job that ends outside of its transaction has lost its writes.
       if (mayHaveReconnected(tx)) await requireOpenTransaction(tx);
-      const done = await completeIn(tx, this.#around.table, job);
-      if (done) this.#deleted = true;
+      const { table } = this.#around;
+      const done = await (kept ? keepIn(tx, table, job, kept) : completeIn(tx, table, job));
+      if (done) this.#completed = true;
       if (done && !this.#ended) return;
     } finally {
       this.#completes--;
@@ -145,9 +149,24 @@ export class Run {
     throw notOurs(job);
   }
 
-  #resolved(): void {
-    const rolled = this.completing && !this.#recorded;
-    this.#finishWith(this.#recorded ?? (rolled ? this.#failed(rolledBack(this.job)) : completed));
+  #resolved(result: unknown): void {
+    this.#finishWith(this.#recorded ?? this.#whenResolved(result));
+  }
+
+  #whenResolved(result: unknown): Outcome {
+    if (this.completing) return this.#failed(rolledBack(this.job));
+    if (!this.#around.kind.keeps) return completed;
+    try {
+      return { move: 'complete', kept: this.#kept(result) };
+    } catch (error) {
+      return this.#failed(error); // as if it had thrown: nobody could read what it gave
+    }
+  }
+
+  /** What stays in the row; undefined where that goes. Throws `INVALID_RESULT`. */
+  #kept(result: unknown): Kept | undefined {
+    const { kind } = this.#around;
+    return kind.keeps ? { result: resultText(this.job.kind, result) } : undefined;
   }
 
   #rejected(error: unknown): void {
@@ -213,8 +232,8 @@ export function neverStarted(job: ClaimedJob): EndedRun {
 }
 
 /**
- * After `complete(tx)` the row is gone if the transaction was committed, and then nothing can be written any more.
- * This error is for the row that is still there: the transaction was rolled back, and the attempt has failed.
+ * After `complete(tx)` the job is over if the transaction was committed, and then nothing can be written any more.
+ * This error is for a row that still runs: the transaction was rolled back, and the attempt has failed.
  */
 function rolledBack(job: ClaimedJob): QueueError {
   return new QueueError(

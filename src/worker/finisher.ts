@@ -1,14 +1,11 @@
 /**
  * Writes how runs ended: batched as they come, one statement in flight, kept in memory while the database is away.
  */
-import type { Executor } from '../database/executor.js';
 import { isPassing, isRowFault } from '../database/sqlstate.js';
 import type { TableName } from '../database/table-name.js';
-import { completeMany } from '../sql/complete-many.js';
-import { type Finish, finish } from '../sql/finish.js';
 import type { Finished } from '../sql/finished.js';
 import { QueueError } from '../words/errors.js';
-import type { ClaimedId, Outcome } from '../words/outcome.js';
+import type { Outcome } from '../words/outcome.js';
 import { createAlarm } from './alarm.js';
 import { createBatchSize } from './batch-size.js';
 import type { Events } from './events.js';
@@ -16,6 +13,7 @@ import type { EndedRun } from './execute.js';
 import { createRetryPause } from './pause.js';
 import { reportFinish } from './report.js';
 import type { Statements } from './statements.js';
+import { type End, type Write, writesOf } from './writes.js';
 
 /** The most finishes in one statement. */
 const largestFinish = 500;
@@ -39,8 +37,7 @@ export interface Finisher {
 }
 
 /** An end that is not written yet. */
-interface Pending extends ClaimedId {
-  readonly outcome: Outcome;
+interface Pending extends End {
   readonly run: EndedRun;
   /** It was sent, and the answer was lost: it may have been written. */
   readonly sent: boolean;
@@ -109,21 +106,20 @@ export function createFinisher(
   }
 
   async function write(batch: readonly Pending[]): Promise<void> {
-    const keeping = batch.filter(isKeeping);
-    const reached = await writeWith(completeMany, batch.filter(isComplete));
-    inFlight = keeping.length;
-    if (reached) await writeWith(finish, keeping);
-    else pending = [...keeping, ...pending];
+    const writes = writesOf(batch);
+    for (const [at, { ends, send }] of writes.entries()) {
+      const reached = await writeWith(send, ends);
+      inFlight -= ends.length;
+      if (reached) continue;
+      pending = [...writes.slice(at + 1).flatMap((write) => write.ends), ...pending];
+      return;
+    }
   }
 
   /** False when the database was not to be reached: then nothing else need be tried now. */
-  async function writeWith<One extends Pending>(
-    statement: (db: Executor, jobs: TableName, batch: readonly One[]) => Promise<readonly Finished[]>,
-    batch: readonly One[],
-  ): Promise<boolean> {
-    if (batch.length === 0) return true;
+  async function writeWith(send: Write<Pending>['send'], batch: readonly Pending[]): Promise<boolean> {
     try {
-      const answers = await statements.send((db) => statement(db, table, batch));
+      const answers = await statements.send((db) => send(db, table, batch));
       retryPause.reset();
       batchSize.succeeded();
       settle(batch, answers);
@@ -135,8 +131,8 @@ export function createFinisher(
       else {
         // One bad end may fail itself, never its batch: the halves without it go through.
         const middle = Math.ceil(batch.length / 2);
-        await writeWith(statement, batch.slice(0, middle));
-        await writeWith(statement, batch.slice(middle));
+        await writeWith(send, batch.slice(0, middle));
+        await writeWith(send, batch.slice(middle));
       }
       return !isPassing(error);
     }
@@ -199,16 +195,8 @@ export function createFinisher(
   };
 }
 
-function isComplete(one: Pending): boolean {
-  return one.outcome.move === 'complete';
-}
-
-function isKeeping(one: Pending): one is Pending & Finish {
-  return !isComplete(one);
-}
-
 function changeRefused({ id, outcome }: Pending): QueueError {
-  const command = outcome.move === 'complete' ? 'delete' : 'update';
+  const command = outcome.move === 'complete' && !outcome.kept ? 'delete' : 'update';
   return new QueueError(
     'CHANGE_REFUSED',
     `Postgres did not ${command} job ${id} and gave no reason. Give the worker's role a policy for ${command} ` +

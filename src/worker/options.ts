@@ -48,6 +48,8 @@ export interface WorkerOptions<
 export interface ServedKind {
   readonly handler: (payload: unknown, job: JobContext<string, unknown>) => unknown;
   readonly timeoutMs: number;
+  /** Whether the row stays when the job completes, with its result. */
+  readonly keeps: boolean;
   readonly retry: ((error: unknown, attempt: number, payload: unknown) => unknown) | undefined;
 }
 

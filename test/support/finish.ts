@@ -1,23 +1,17 @@
-/** Ends of runs as a worker writes them: those that are complete in one statement, the others in another. */
+/** Ends of runs as a worker writes them: one statement for each way to end. */
 import type { Executor } from '../../src/database/executor.js';
 import type { TableName } from '../../src/database/table-name.js';
-import { completeMany } from '../../src/sql/complete-many.js';
-import * as keeping from '../../src/sql/finish.js';
 import type { Finished } from '../../src/sql/finished.js';
-import type { ClaimedId, Outcome } from '../../src/words/outcome.js';
+import { type End, writesOf } from '../../src/worker/writes.js';
 
-export interface Finish extends ClaimedId {
-  readonly outcome: Outcome;
-}
+export type Finish = End;
 
 export async function finish(
   db: Executor,
   jobs: TableName,
   finishes: readonly Finish[],
 ): Promise<Finished[]> {
-  const completed = finishes.filter(({ outcome }) => outcome.move === 'complete');
-  const kept = finishes.flatMap(({ id, lockedBy, outcome }) =>
-    outcome.move === 'complete' ? [] : [{ id, lockedBy, outcome }],
-  );
-  return [...(await completeMany(db, jobs, completed)), ...(await keeping.finish(db, jobs, kept))];
+  const answers: Finished[] = [];
+  for (const { ends, send } of writesOf(finishes)) answers.push(...(await send(db, jobs, ends)));
+  return answers;
 }

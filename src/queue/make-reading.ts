@@ -1,0 +1,69 @@
+/** Makes what reads jobs: checks, a statement, and what the compiler knows of its answer. */
+import { assertExecutor, type Executor, isTransaction } from '../database/executor.js';
+import { tableName } from '../database/table-name.js';
+import type { JobsTable } from '../database/tables.js';
+import { type AnyRegistry, kindOf } from '../registry/registry.js';
+import { countJobs } from '../sql/count-jobs.js';
+import { findEnd } from '../sql/find-end.js';
+import { findJob } from '../sql/find-job.js';
+import { findJobs } from '../sql/find-jobs.js';
+import { groupDiscarded } from '../sql/group-discarded.js';
+import { QueueError, show } from '../words/errors.js';
+import { checkId } from './check-moves.js';
+import { checkCounts, checkDeadLetters, checkList, checkWait } from './check-reading.js';
+import type { Reading } from './reading.js';
+import { waitForResult } from './wait.js';
+
+/** The object's part that reads; its types are those of `Reading`. */
+export function createReading(registry: AnyRegistry, jobs: JobsTable) {
+  const table = tableName(jobs);
+  return {
+    async get(db: Executor, id: unknown) {
+      assertExecutor(db);
+      return findJob(db, table, checkId(id));
+    },
+
+    async list(db: Executor, filter?: unknown) {
+      assertExecutor(db);
+      const { jobs, more } = await findJobs(db, table, checkList(filter));
+      return { jobs, next: more ? jobs.at(-1)?.id : undefined };
+    },
+
+    async counts(db: Executor, filter?: unknown) {
+      assertExecutor(db);
+      return countJobs(db, table, checkCounts(filter));
+    },
+
+    async deadLetters(db: Executor, filter?: unknown) {
+      assertExecutor(db);
+      const { limit, ...checked } = checkDeadLetters(filter);
+      return groupDiscarded(db, table, checked.filter, limit);
+    },
+
+    async wait(db: Executor, kind: string, given: unknown, options?: unknown) {
+      assertExecutor(db);
+      if (isTransaction(db)) throw inTransaction();
+      if (kindOf(registry, kind).$onComplete !== 'keep') throw notKept(kind);
+      const id = checkId(given);
+      const timeoutMs = checkWait(options);
+      return waitForResult({ kind, id, timeoutMs, look: () => findEnd(db, table, id) });
+    },
+  } satisfies { readonly [Name in keyof Reading<AnyRegistry>]: unknown };
+}
+
+function inTransaction(): QueueError {
+  return new QueueError(
+    'INVALID_EXECUTOR',
+    'Expected `db`, got a transaction: it stays open while it waits, and a job that was enqueued in it never starts. ' +
+      'Wait after it has committed.',
+  );
+}
+
+function notKept(kind: string): QueueError {
+  return new QueueError(
+    'KIND_NOT_KEPT',
+    `The jobs of ${show(kind)} are deleted when they complete, so nobody can wait for their results. Define the kind ` +
+      "with job(…).onComplete('keep').",
+    { data: { kind } },
+  );
+}
