@@ -14,7 +14,13 @@ export interface Need {
 // biome-ignore format: a line a need
 export const needs: { readonly [Role in QueueRole]: readonly Need[] } = {
   enqueuer: [
-    { command: 'insert', columns: ['queue', 'kind', 'payload', 'priority', 'run_at', 'max_attempts', 'timeout_s', 'dedupe_key'] },
+    {
+      command: 'insert',
+      columns: [
+        'queue', 'kind', 'payload', 'payload_version', 'priority', 'run_at', 'max_attempts', 'timeout_s', 'timeout_ms', 'meta',
+        'dedupe_key',
+      ],
+    },
     // What an enqueue answers, and who holds its dedupe key.
     { command: 'select', columns: ['id', 'kind', 'dedupe_key', 'state'] },
   ],
@@ -22,8 +28,8 @@ export const needs: { readonly [Role in QueueRole]: readonly Need[] } = {
     {
       command: 'select',
       columns: [
-        'id', 'queue', 'kind', 'payload', 'priority', 'run_at', 'state', 'attempts', 'max_attempts', 'timeout_s',
-        'locked_by', 'heartbeat_at', 'last_error', 'errors',
+        'id', 'queue', 'kind', 'payload', 'payload_version', 'priority', 'run_at', 'state', 'attempts', 'max_attempts',
+        'timeout_s', 'timeout_ms', 'locked_by', 'heartbeat_at', 'last_error', 'errors', 'meta',
       ],
       whole: true,
     },

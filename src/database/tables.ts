@@ -49,6 +49,8 @@ function jobsTable<R extends RowTypes>(table: PgTableFn<string | undefined>) {
       maxAttempts: integer('max_attempts').notNull().default(10),
       /** Rescued after so many seconds without a heartbeat. */
       timeoutS: integer('timeout_s').notNull().default(60),
+      /** The handler's time limit, where it is another than that of the kind. */
+      timeoutMs: integer('timeout_ms'),
       /** The claim that has the job, `<worker>/<n>`: the fence of every finish. */
       lockedBy: text('locked_by'),
       heartbeatAt: time('heartbeat_at'),
@@ -60,7 +62,10 @@ function jobsTable<R extends RowTypes>(table: PgTableFn<string | undefined>) {
       dedupeKey: text('dedupe_key'),
       again: jsonb('again').$type<unknown>(),
       limitKey: text('limit_key'),
+      /** What is no input of the handler: trace context and the like. */
       meta: jsonb('meta').$type<{ readonly [key: string]: unknown }>(),
+      /** What the handler returned, of a completed job that is kept. */
+      result: jsonb('result').$type<unknown>(),
       createdAt: time('created_at').notNull().defaultNow(),
       finishedAt: time('finished_at'),
     },
@@ -87,14 +92,14 @@ function jobsTable<R extends RowTypes>(table: PgTableFn<string | undefined>) {
       ),
       check(
         'jobs_counts',
-        sql`attempts >= 0 and max_attempts >= 1 and timeout_s >= 1 and payload_version >= 1`,
+        sql`attempts >= 0 and max_attempts >= 1 and timeout_s >= 1 and timeout_ms >= 1 and payload_version >= 1`,
       ),
       check('jobs_names', sql`char_length(queue) between 1 and 128 and char_length(kind) between 1 and 128`),
       check(
         'jobs_keys',
         sql`char_length(dedupe_key) between 1 and 512 and char_length(limit_key) between 1 and 512`,
       ),
-      check('jobs_errors', sql`jsonb_typeof(errors) = 'array'`),
+      check('jobs_json', sql`jsonb_typeof(errors) = 'array' and jsonb_typeof(meta) = 'object'`),
     ],
   );
 }

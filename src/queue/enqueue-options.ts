@@ -1,15 +1,15 @@
 /** What one enqueue may say, and the row it becomes once every check has passed. */
 import type { OnDuplicate } from '../registry/job.js';
 import { jobDefaults, limits } from '../registry/job-options.js';
-import { payloadText } from '../registry/payload.js';
-import { type AnyRegistry, kindOf } from '../registry/registry.js';
+import { metaText, payloadText } from '../registry/payload.js';
+import { type AnyRegistry, kindOf, queueOf } from '../registry/registry.js';
 import type { NewJob } from '../sql/enqueue.js';
 import { checkKeys, trueOrFalse, wholeNumber } from '../words/checks.js';
 import { checkWhen } from '../words/times.js';
 import { type Dedupe, dedupeOf } from './dedupe.js';
 
-/** These win over the kind's options. */
-export interface EnqueueOptions {
+/** These win over the kind's options. `Queue` are the names of the registry's queues. */
+export interface EnqueueOptions<Queue extends string = string> {
   /**
    * Not before so many ms after the call, by the database's clock: from 0 to a hundred years.
    * @default 0
@@ -21,6 +21,12 @@ export interface EnqueueOptions {
   readonly priority?: number | undefined;
   /** How often the job may start, from 1 to 32767. */
   readonly maxAttempts?: number | undefined;
+  /** The handler's time limit for this job, in ms from 1 to 2147483647. */
+  readonly timeoutMs?: number | undefined;
+  /** Another queue of the registry. A worker runs the job if it serves that queue and has the kind's handler. */
+  readonly queue?: Queue | undefined;
+  /** What is no input of the handler, a trace's context say: an object that JSON carries. The handler sees it as `job.meta`. */
+  readonly meta?: { readonly [key: string]: unknown } | undefined;
   /**
    * Whether a sleeping worker is told of the job when it commits. Without, it is found by the next look, within
    * `pollIntervalMs`.
@@ -43,6 +49,9 @@ export const enqueueOptionKeys = [
   'runAt',
   'priority',
   'maxAttempts',
+  'timeoutMs',
+  'queue',
+  'meta',
   'wake',
   'dedupeKey',
   'onDuplicate',
@@ -67,13 +76,16 @@ export function newJob(
   const type = kindOf(registry, kind);
   const priority = options.priority ?? type.options.priority ?? jobDefaults.priority;
   const maxAttempts = options.maxAttempts ?? type.options.maxAttempts ?? jobDefaults.maxAttempts;
+  const { timeoutMs, meta } = options;
   return {
-    queue: type.$queue,
+    queue: options.queue == null ? type.$queue : queueOf(registry, options.queue),
     kind: String(kind),
     payload: payloadText(String(kind), payload, maxPayloadBytes),
     priority: wholeNumber('priority', priority, ...limits.priority),
     when: checkWhen(options) ?? { delayMs: 0 },
     maxAttempts: wholeNumber('maxAttempts', maxAttempts, ...limits.maxAttempts),
+    timeoutMs: timeoutMs == null ? undefined : wholeNumber('timeoutMs', timeoutMs, ...limits.timeoutMs),
+    meta: meta == null ? undefined : metaText(String(kind), meta, maxPayloadBytes),
     timeoutS: (type.options.rescueAfterMs ?? jobDefaults.rescueAfterMs) / 1_000,
     wake: trueOrFalse('wake', options.wake ?? true),
     dedupe: dedupeOf(String(kind), type.options, options, payload),

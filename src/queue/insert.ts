@@ -30,7 +30,8 @@ export function createInserts(jobs: JobsTable): Inserts {
 
   async function insertOne(tx: Executor, job: CheckedJob): Promise<KeyedAnswer> {
     const keyed = keyedOf(job);
-    const notifications = told(tx, [job]);
+    const tail = wakeUps.tailOfJob(tx, job);
+    const notifications = tail === undefined ? told(tx, [job]) : { channel, tail };
     if (!keyed) return plainAnswer(await enqueue(tx, table, job, notifications));
     const answer = await insertKeyed(tx, table, keyed, notifications);
     if (notifications && !answer.news) wakeUps.untold(tx, [job]);

@@ -5,7 +5,7 @@ import type { KeyedAnswer, KeyedJob } from '../sql/enqueue.js';
 import { enqueueOnce } from '../sql/enqueue-once.js';
 import { enqueueOnceMany, keyText } from '../sql/enqueue-once-many.js';
 import { enqueueReplacing } from '../sql/enqueue-replacing.js';
-import type { Notifications } from '../sql/notify.js';
+import type { JobNotification, Notifications } from '../sql/notify.js';
 import { QueueError, show } from '../words/errors.js';
 import { batches } from './batches.js';
 import type { Dedupe } from './dedupe.js';
@@ -27,7 +27,7 @@ export async function insertKeyed(
   tx: Executor,
   table: TableName,
   job: Keyed,
-  notifications?: Notifications | undefined,
+  notifications?: Notifications | JobNotification | undefined,
 ): Promise<KeyedAnswer> {
   const { onDuplicate, maxWaitMs } = job.dedupe;
   for (let tries = 1; tries <= mostTries; tries++) {

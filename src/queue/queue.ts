@@ -5,7 +5,7 @@ import { jobs, type QueueTables } from '../database/tables.js';
 import { type AnyRegistry, assertRegistry, type JobTypes, type Registry } from '../registry/registry.js';
 import { checkKeys, trueOrFalse, wholeNumber } from '../words/checks.js';
 import { invalidOption, QueueError } from '../words/errors.js';
-import type { EnqueueArgs } from './enqueue-args.js';
+import type { EnqueueArgs, QueueNames } from './enqueue-args.js';
 import {
   type CheckedJob,
   checkEnqueueOptions,
@@ -22,13 +22,13 @@ import type { Moves } from './moves.js';
 import type { Reading } from './reading.js';
 
 /** One job of a list. */
-export interface EnqueueItem<Kind, Payload> extends EnqueueOptions {
+export interface EnqueueItem<Kind, Payload, Queue extends string = string> extends EnqueueOptions<Queue> {
   readonly kind: Kind;
   readonly payload: Payload;
 }
 
 /** One job of a list, of a kind without a payload. */
-export interface EmptyItem<Kind> extends EnqueueOptions {
+export interface EmptyItem<Kind, Queue extends string = string> extends EnqueueOptions<Queue> {
   readonly kind: Kind;
   readonly payload?: undefined;
 }
@@ -45,8 +45,8 @@ export interface Queue<R extends AnyRegistry, Tx = Executor> extends Moves<R, Tx
    * Where its dedupe key is taken by a job that waits or runs, the answer is that job's id and `duplicate: true`. While
    * another transaction is about to give or free the key, it waits for the end of that.
    *
-   * @throws QueueError before any SQL, so that the transaction stays usable: `UNKNOWN_KIND`, `INVALID_PAYLOAD`,
-   * `INVALID_OPTION`, `INVALID_EXECUTOR`, `TRANSACTION_REQUIRED`. `DUPLICATE_NOT_SEEN` where the job that has the key is
+   * @throws QueueError before any SQL, so that the transaction stays usable: `UNKNOWN_KIND`, `UNKNOWN_QUEUE`,
+   * `INVALID_PAYLOAD`, `INVALID_OPTION`, `INVALID_EXECUTOR`, `TRANSACTION_REQUIRED`. `DUPLICATE_NOT_SEEN` where the job that has the key is
    * hidden from this role. Errors of Postgres come as Drizzle throws them: with a dedupe key, 40001 under
    * `repeatable read` and above, and 40P01 where two transactions take the same keys in opposite order.
    */
@@ -68,8 +68,8 @@ export interface Queue<R extends AnyRegistry, Tx = Executor> extends Moves<R, Tx
     tx: Tx,
     list: readonly {
       [K in keyof R['kinds'] & string]: undefined extends R['kinds'][K]['$payload']
-        ? EmptyItem<K>
-        : EnqueueItem<K, R['kinds'][K]['$payload']>;
+        ? EmptyItem<K, QueueNames<R>>
+        : EnqueueItem<K, R['kinds'][K]['$payload'], QueueNames<R>>;
     }[keyof R['kinds'] & string][],
   ): Promise<Enqueued[]>;
   /**

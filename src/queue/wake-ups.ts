@@ -6,7 +6,7 @@
  * tells of a queue once in a while: the workers are awake then, and find what they were not told of.
  */
 import { type Executor, isTransaction } from '../database/executor.js';
-import { laterNotice, type Notice, noticeText, workNotice } from '../words/notice.js';
+import { jobNoticeTail, laterNotice, type Notice, noticeText, workNotice } from '../words/notice.js';
 import type { When } from '../words/outcome.js';
 import type { CheckedJob } from './enqueue-options.js';
 import { createRate } from './rate.js';
@@ -21,6 +21,8 @@ const mostShares = 10;
 export interface WakeUps {
   /** The notices that go out with the insert of these jobs. */
   notices(tx: Executor, jobs: readonly Waking[]): readonly string[];
+  /** For the insert of a single job: the rest of the line that names it, where that is all there is to tell. */
+  tailOfJob(tx: Executor, job: Waking): string | undefined;
   /** Told that nobody hears of these jobs after all: no job came of them. */
   untold(tx: Executor, jobs: readonly Waking[]): void;
   /** Told of the ids that an insert gave, and how many it drew for jobs that were duplicates; or that it failed. */
@@ -50,7 +52,7 @@ export function createWakeUps(): WakeUps {
     return now - (toldAt.get(subject) ?? Number.NEGATIVE_INFINITY) < windowMs * shares;
   }
 
-  function tells(tx: Executor, { subject, dueAt }: Wanted, now: number): void {
+  function tells(tx: Executor, { subject, dueAt }: Omit<Wanted, 'notice'>, now: number): void {
     toldAt.set(subject, now);
     if (dueAt !== undefined) {
       const known = nearest.get(subject) ?? 0;
@@ -67,12 +69,24 @@ export function createWakeUps(): WakeUps {
       for (const one of wanted) tells(tx, one, now);
       return wanted.map(({ notice }) => noticeText(notice));
     },
+    tailOfJob(tx, { queue, when, wake }) {
+      // While many come, whoever looks has to see those that were not told of as well. A second job of the transaction
+      // is told of as work: its worker would know of the first alone.
+      const alone = wake && 'delayMs' in when && when.delayMs === 0 && rate.perSecond().table <= fewPerSecond;
+      const now = performance.now();
+      const subject = `job ${queue}`;
+      if (!alone || toldBy.get(tx)?.has(subject) || toldBy.get(tx)?.has(`work ${queue}`)) return undefined;
+      toldAt.set(`work ${queue}`, now);
+      tells(tx, { subject }, now);
+      return jobNoticeTail(queue);
+    },
     untold(tx, jobs) {
       for (const { subject } of wantedOf(jobs, 0)) {
         toldAt.delete(subject);
         nearest.delete(subject);
         toldBy.get(tx)?.delete(subject);
       }
+      for (const { queue } of jobs) toldBy.get(tx)?.delete(`job ${queue}`);
     },
     inserted(ids, lostIds = 0) {
       rate.lost(lostIds);

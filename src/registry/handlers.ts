@@ -26,6 +26,8 @@ export interface JobContext<Kind extends string = string, Result = void> {
   readonly maxAttempts: number;
   /** The claim that has the job, `<worker>/<n>`: never used twice, so it serves as a fencing token. */
   readonly lockedBy: string;
+  /** What its enqueue gave as `meta`, or undefined. */
+  readonly meta: { readonly [key: string]: unknown } | undefined;
   /**
    * Aborts at the kind's time limit (`HANDLER_TIMEOUT`), when another worker has the job (`JOB_LOST`), and when the
    * worker stops and the grace is over (`WORKER_STOPPED`). Hand it on: `fetch(url, { signal: job.signal })`.

@@ -6,7 +6,7 @@
  * `JSON.stringify` changes without a word (a Date, NaN, a Map, undefined in an array) is refused as well;
  * only an optional property that is `undefined` is left out, as TypeScript's optional fields expect.
  */
-import { QueueError, show } from '../words/errors.js';
+import { invalidOption, QueueError, show } from '../words/errors.js';
 
 /** Far below the depth at which JSON.stringify or Postgres' parser run out of stack. */
 const deepest = 500;
@@ -66,6 +66,25 @@ function jsonText(value: unknown, carried: Carried): string {
     throw new QueueError(codes[what], message, { data: { kind, bytes, maxBytes } });
   }
   return text;
+}
+
+/** What a job carries beside its payload, as JSON text; `INVALID_OPTION` for what JSON cannot carry, or no object. */
+export function metaText(kind: string, meta: unknown, maxBytes: number): string {
+  if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) {
+    throw invalidOption('meta', 'an object', meta);
+  }
+  try {
+    return payloadText(kind, meta, maxBytes);
+  } catch (cause) {
+    throw new QueueError(
+      'INVALID_OPTION',
+      `The \`meta\` of ${show(kind)} is not what JSON can carry, or too long.`,
+      {
+        data: { option: 'meta', kind },
+        cause,
+      },
+    );
+  }
 }
 
 /** Where the walk is: one stack for all of it, since most payloads are fine and a path a value would be copied for nothing. */

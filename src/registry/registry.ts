@@ -57,6 +57,23 @@ function looksLikeJobType(type: unknown): boolean {
   return typeof type.$queue === 'string' && typeof type.options === 'object' && type.options !== null;
 }
 
+/** The name of a queue that a kind of the registry is on, or `UNKNOWN_QUEUE`: no worker could serve another. */
+export function queueOf(registry: AnyRegistry, queue: unknown): string {
+  const names = queueNames(registry);
+  const found = names.find((name) => name === queue);
+  if (found !== undefined) return found;
+  const near = typeof queue === 'string' ? didYouMean(queue, names) : '';
+  throw new QueueError(
+    'UNKNOWN_QUEUE',
+    `No kind of the registry is on queue ${show(queue)}.${near} Known are: ${names.join(', ')}.`,
+    { data: { queue } },
+  );
+}
+
+function queueNames(registry: AnyRegistry): string[] {
+  return [...new Set(Object.values(registry.kinds).map((type) => type.$queue))];
+}
+
 /** The definition of a kind, or `UNKNOWN_KIND`. Names such as `constructor` are not found by accident. */
 export function kindOf(registry: AnyRegistry, kind: unknown): JobType<unknown, unknown, string, OnComplete> {
   if (typeof kind === 'string' && Object.hasOwn(registry.kinds, kind)) {

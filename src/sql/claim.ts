@@ -38,6 +38,10 @@ export interface ClaimedJob {
   /** 1 for the first attempt. */
   readonly attempt: number;
   readonly maxAttempts: number;
+  readonly payloadVersion: number;
+  /** The handler's time limit where the row has one. */
+  readonly timeoutMs: number | undefined;
+  readonly meta: { readonly [key: string]: unknown } | undefined;
 }
 
 export interface Claimed {
@@ -87,7 +91,8 @@ export async function claim(db: Executor, jobs: TableName, request: ClaimRequest
   };
 }
 
-function jobOf(row: Row, lockedBy: string): ClaimedJob {
+/** Of a row under the names that the statements of claims give. */
+export function jobOf(row: Row, lockedBy: string): ClaimedJob {
   return {
     id: numberOf(row['id']),
     lockedBy,
@@ -96,6 +101,9 @@ function jobOf(row: Row, lockedBy: string): ClaimedJob {
     payload: JSON.parse(textOf(row['payload'])),
     attempt: numberOf(row['attempts']),
     maxAttempts: numberOf(row['maxAttempts']),
+    payloadVersion: numberOf(row['payloadVersion']),
+    timeoutMs: row['timeoutMs'] == null ? undefined : numberOf(row['timeoutMs']),
+    meta: row['meta'] == null ? undefined : JSON.parse(textOf(row['meta'])),
   };
 }
 
@@ -151,20 +159,22 @@ claimed as (
          started_at   = clock_timestamp(),
          attempts     = least(job.attempts, 2147483646) + 1  -- one row out of range would fail the claim of all
   where  job.id = any(array(select next.id from next))  -- an array: as a join it reads the whole table after analyze
-  returning job.id, job.queue, job.kind, job.payload, job.attempts, job.max_attempts, job.priority, job.run_at
+  returning job.id, job.queue, job.kind, job.payload, job.attempts, job.max_attempts, job.payload_version, job.timeout_ms, job.meta,
+            job.priority, job.run_at
 ),
 answer as (
   select claimed.* from claimed
   union all
-  select next.id, null, null, null, null, null, null, null
+  select next.id, null, null, null, null, null, null, null, null, null, null
   from   next
   where  (select count(*) from next) > (select count(*) from claimed)  -- usually not, and then nothing is hashed
     and  coalesce(next.id not in (select claimed.id from claimed), false)  -- coalesce: one hash table, not a join
   union all
-  select null, null, null, ${about(jobs, due, value)}, null, null, null, null
+  select null, null, null, ${about(jobs, due, value)}, null, null, null, null, null, null, null
 )
--- "maxAttempts", and payload as text: a client may rename columns, and keys in json as well (postgres.js has transforms)
-select answer.id, answer.queue, answer.kind, answer.payload::text, answer.attempts, answer.max_attempts as "maxAttempts"
+-- "maxAttempts", and json as text: a client may rename columns, and keys in json as well (postgres.js has transforms)
+select answer.id, answer.queue, answer.kind, answer.payload::text, answer.attempts, answer.max_attempts as "maxAttempts",
+       answer.payload_version as "payloadVersion", answer.timeout_ms as "timeoutMs", answer.meta::text
 from   answer  -- the update does not keep the order
 order  by pg_catalog.array_position(${value('queues')}::text::text[], answer.queue), answer.priority desc, answer.run_at, answer.id`;
 }

@@ -31,14 +31,17 @@ export async function enqueueMany(
     db,
     sql`
 with ${saidTable(said)}
-insert into ${jobs} (queue, kind, payload, priority, run_at, max_attempts, timeout_s)
+insert into ${jobs} (queue, kind, payload, payload_version, priority, run_at, max_attempts, timeout_s, timeout_ms, meta)
 select said.queue,
        said.kind,
        new.payload,
+       said.payload_version,
        said.priority,
        coalesce(said.run_at, clock_timestamp() + said.delay_ms::float8 * interval '1 millisecond'),
        said.max_attempts,
-       said.timeout_s
+       said.timeout_s,
+       said.timeout_ms,
+       said.meta
 from   rows from (jsonb_array_elements(${jsonb(payloads)}), unnest(${idArray(lines)}))
        with ordinality as new(payload, line, n)
 join   said on said.line = new.line

@@ -32,14 +32,17 @@ new as materialized (
   join   said on said.line = job.line
 ),
 inserted as (
-  insert into ${jobs} (queue, kind, payload, priority, run_at, max_attempts, timeout_s, dedupe_key)
+  insert into ${jobs} (queue, kind, payload, payload_version, priority, run_at, max_attempts, timeout_s, timeout_ms, meta, dedupe_key)
   select new.queue,
          new.kind,
          new.payload,
+         new.payload_version,
          new.priority,
          coalesce(new.run_at, clock_timestamp() + new.delay_ms::float8 * interval '1 millisecond'),
          new.max_attempts,
          new.timeout_s,
+         new.timeout_ms,
+         new.meta,
          new.key
   from   new
   order  by new.n  -- waits for others in this order

@@ -5,8 +5,8 @@ import { jsonb } from '../database/parameters.js';
 import { numberOf, rows } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 import { holdsKey, unlessHeld } from './dedupe.js';
-import { type KeyedAnswer, type KeyedJob, runAt } from './enqueue.js';
-import { type Notifications, notified } from './notify.js';
+import { type KeyedAnswer, type KeyedJob, metaOf, runAt } from './enqueue.js';
+import { type JobNotification, type Notifications, notifiedOf } from './notify.js';
 
 /**
  * Inserts the job, or names the one that holds its key. Undefined when that one came or went while the statement ran:
@@ -19,18 +19,19 @@ export async function enqueueOnce(
   db: Executor,
   jobs: TableName,
   job: KeyedJob,
-  notifications?: Notifications | undefined,
+  notifications?: Notifications | JobNotification | undefined,
 ): Promise<KeyedAnswer | undefined> {
   const [row] = await rows(
     db,
     sql`
 with inserted as (
-  insert into ${jobs} (queue, kind, payload, priority, run_at, max_attempts, timeout_s, dedupe_key)
-  values (${job.queue}, ${job.kind}, ${jsonb(job.payload)}, ${job.priority}, ${runAt(job.when)}, ${job.maxAttempts}, ${job.timeoutS}, ${job.key})
+  insert into ${jobs} (queue, kind, payload, payload_version, priority, run_at, max_attempts, timeout_s, timeout_ms, meta, dedupe_key)
+  values (${job.queue}, ${job.kind}, ${jsonb(job.payload)}, ${job.payloadVersion ?? 1}, ${job.priority}, ${runAt(job.when)},
+          ${job.maxAttempts}, ${job.timeoutS}, ${job.timeoutMs ?? null}, ${metaOf(job)}, ${job.key})
   ${unlessHeld}
   returning id
 )
-select inserted.id, 0 as duplicate${notifications ? sql`, ${notified(notifications)} as notified` : sql``}
+select inserted.id, 0 as duplicate${notifications ? sql`, ${notifiedOf(notifications, sql`inserted.id`)} as notified` : sql``}
 from   inserted
 union all
 select job.id, 1${notifications ? sql`, null` : sql``}

@@ -5,8 +5,8 @@ import { jsonb } from '../database/parameters.js';
 import { numberOf, rows } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 import { holdsKey, unlessHeld } from './dedupe.js';
-import { type KeyedAnswer, type KeyedJob, runAt } from './enqueue.js';
-import { type Notifications, notified } from './notify.js';
+import { type KeyedAnswer, type KeyedJob, metaOf, runAt } from './enqueue.js';
+import { type JobNotification, type Notifications, notifiedOf } from './notify.js';
 
 export interface ReplacingJob extends KeyedJob {
   /** It runs no later than so long after it came into being. */
@@ -27,15 +27,16 @@ export async function enqueueReplacing(
   db: Executor,
   jobs: TableName,
   job: ReplacingJob,
-  notifications?: Notifications | undefined,
+  notifications?: Notifications | JobNotification | undefined,
 ): Promise<KeyedAnswer | undefined> {
   const { kind, key, maxWaitMs = null } = job;
   const [row] = await rows(
     db,
     sql`
 with new as materialized (
-  select ${job.queue}::text as queue, ${jsonb(job.payload)} as payload, ${job.priority}::smallint as priority,
-         ${runAt(job.when)} as run_at, ${job.maxAttempts}::int as max_attempts, ${job.timeoutS}::int as timeout_s,
+  select ${job.queue}::text as queue, ${jsonb(job.payload)} as payload, ${job.payloadVersion ?? 1}::smallint as payload_version,
+         ${job.priority}::smallint as priority, ${runAt(job.when)} as run_at, ${job.maxAttempts}::int as max_attempts,
+         ${job.timeoutS}::int as timeout_s, ${job.timeoutMs ?? null}::int as timeout_ms, ${metaOf(job)}::jsonb as meta,
          ${maxWaitMs}::float8 * interval '1 millisecond' as max_wait
 ),
 waiting as materialized (
@@ -47,20 +48,23 @@ waiting as materialized (
 ),
 replaced as (
   update ${jobs} as job
-  set    queue        = new.queue,
-         payload      = new.payload,
-         priority     = new.priority,
-         max_attempts = new.max_attempts,
-         timeout_s    = new.timeout_s,
-         run_at       = case when job.attempts > 0 then job.run_at else least(new.run_at, job.created_at + new.max_wait) end
+  set    queue           = new.queue,
+         payload         = new.payload,
+         payload_version = new.payload_version,
+         priority        = new.priority,
+         max_attempts    = new.max_attempts,
+         timeout_s       = new.timeout_s,
+         timeout_ms      = new.timeout_ms,
+         meta            = new.meta,
+         run_at          = case when job.attempts > 0 then job.run_at else least(new.run_at, job.created_at + new.max_wait) end
   from   waiting cross join new
   where  job.id = waiting.id
   returning job.id, (job.run_at < waiting.run_at or job.queue <> waiting.queue)::int as news
 ),
 inserted as (
-  insert into ${jobs} (queue, kind, payload, priority, run_at, max_attempts, timeout_s, dedupe_key)
-  select new.queue, ${kind}::text, new.payload, new.priority, least(new.run_at, now() + new.max_wait), new.max_attempts,
-         new.timeout_s, ${key}::text
+  insert into ${jobs} (queue, kind, payload, payload_version, priority, run_at, max_attempts, timeout_s, timeout_ms, meta, dedupe_key)
+  select new.queue, ${kind}::text, new.payload, new.payload_version, new.priority, least(new.run_at, now() + new.max_wait),
+         new.max_attempts, new.timeout_s, new.timeout_ms, new.meta, ${key}::text
   from   new
   where  not exists (select 1 from replaced)
   ${unlessHeld}
@@ -76,7 +80,7 @@ answer as (
   where  job.kind = ${kind}::text and job.dedupe_key = ${key}::text and job.${holdsKey} and coalesce(job.state = 'running', false)
          and not exists (select 1 from inserted) and not exists (select 1 from replaced)
 )
-select answer.id, answer.duplicate, answer.news, answer.lost${notifications ? sql`, case when answer.news = 1 then ${notified(notifications)} end as notified` : sql``}
+select answer.id, answer.duplicate, answer.news, answer.lost${notifications ? sql`, case when answer.news = 1 then ${notifiedOf(notifications, sql`answer.id`)} end as notified` : sql``}
 from   answer`,
   );
   if (row === undefined) return undefined;

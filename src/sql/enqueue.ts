@@ -5,7 +5,7 @@ import { jsonb } from '../database/parameters.js';
 import { numberOf, rows } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 import type { When } from '../words/outcome.js';
-import { type Notifications, notified } from './notify.js';
+import { type JobNotification, type Notifications, notifiedOf } from './notify.js';
 
 /** A job that has passed every check. */
 export interface NewJob {
@@ -17,6 +17,12 @@ export interface NewJob {
   readonly when: When;
   readonly maxAttempts: number;
   readonly timeoutS: number;
+  /** @default 1 */
+  readonly payloadVersion?: number | undefined;
+  /** Of the handler. @default that of the kind where the job runs */
+  readonly timeoutMs?: number | undefined;
+  /** JSON text of an object. @default none */
+  readonly meta?: string | undefined;
 }
 
 /** A job of which there is at most one unfinished with its kind and key. */
@@ -40,16 +46,22 @@ export async function enqueue(
   db: Executor,
   jobs: TableName,
   job: NewJob,
-  notifications?: Notifications | undefined,
+  notifications?: Notifications | JobNotification | undefined,
 ): Promise<number> {
   const [row] = await rows(
     db,
     sql`
-insert into ${jobs} (queue, kind, payload, priority, run_at, max_attempts, timeout_s)
-values (${job.queue}, ${job.kind}, ${jsonb(job.payload)}, ${job.priority}, ${runAt(job.when)}, ${job.maxAttempts}, ${job.timeoutS})
-returning id${notifications ? sql`, ${notified(notifications)} as notified` : sql``}`,
+insert into ${jobs} (queue, kind, payload, payload_version, priority, run_at, max_attempts, timeout_s, timeout_ms, meta)
+values (${job.queue}, ${job.kind}, ${jsonb(job.payload)}, ${job.payloadVersion ?? 1}, ${job.priority}, ${runAt(job.when)},
+        ${job.maxAttempts}, ${job.timeoutS}, ${job.timeoutMs ?? null}, ${metaOf(job)})
+returning id${notifications ? sql`, ${notifiedOf(notifications, sql`id`)} as notified` : sql``}`,
   );
   return numberOf(row?.['id']);
+}
+
+/** The value of the column. */
+export function metaOf({ meta }: NewJob): SQL {
+  return meta === undefined ? sql`null` : jsonb(meta);
 }
 
 /** From the call, not from the start of the transaction, which `now()` would give. */

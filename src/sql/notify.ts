@@ -11,12 +11,26 @@ export interface Notifications {
   readonly texts: readonly string[];
 }
 
+/** That of one job, whose id the statement knows that makes it. */
+export interface JobNotification {
+  readonly channel: string;
+  /** What follows the id in the line. */
+  readonly tail: string;
+}
+
 /** The expression that sends a few, as text: an empty one. */
 export function notified({ channel, texts }: Notifications): SQL {
   return sql.join(
     texts.map((text) => sql`pg_catalog.pg_notify(${channel}::text, ${text}::text)::text`),
     sql` operator(pg_catalog.||) `,
   );
+}
+
+/** The same of one job; `id` is that of its row. */
+export function notifiedOf(notifications: Notifications | JobNotification, id: SQL): SQL {
+  if ('texts' in notifications) return notified(notifications);
+  const { channel, tail } = notifications;
+  return sql`pg_catalog.pg_notify(${channel}::text, pg_catalog.concat('job ', ${id}, ' ', ${tail}::text))::text`;
 }
 
 /** The expression that sends however many, by one text: how many there are. */

@@ -11,8 +11,9 @@ export function saidTable(said: readonly object[]): SQL {
   return sql`said as materialized (
   select *
   from   rows from (jsonb_to_recordset(${jsonb(JSON.stringify(said))}) as (
-           queue text, kind text, priority smallint, run_at timestamptz, delay_ms bigint, max_attempts int, timeout_s int)
-         ) with ordinality as said(queue, kind, priority, run_at, delay_ms, max_attempts, timeout_s, line)
+           queue text, kind text, payload_version smallint, priority smallint, run_at timestamptz, delay_ms bigint,
+           max_attempts int, timeout_s int, timeout_ms int, meta jsonb)
+         ) with ordinality as said(queue, kind, payload_version, priority, run_at, delay_ms, max_attempts, timeout_s, timeout_ms, meta, line)
 )`;
 }
 
@@ -46,19 +47,26 @@ function saysTheSame(one: Said, other: Said): boolean {
     one.priority === other.priority &&
     one.maxAttempts === other.maxAttempts &&
     one.timeoutS === other.timeoutS &&
+    one.timeoutMs === other.timeoutMs &&
+    one.payloadVersion === other.payloadVersion &&
+    one.meta === other.meta &&
     'delayMs' in one.when &&
     'delayMs' in other.when &&
     one.when.delayMs === other.when.delayMs
   );
 }
 
-function columnsOf({ queue, kind, priority, when, maxAttempts, timeoutS }: Said): object {
+function columnsOf(job: Said): object {
+  const { queue, kind, payloadVersion = 1, priority, when, maxAttempts, timeoutS, timeoutMs, meta } = job;
   return {
     queue,
     kind,
+    payload_version: payloadVersion,
     priority,
     ...('runAt' in when ? { run_at: when.runAt } : { delay_ms: when.delayMs }),
     max_attempts: maxAttempts,
     timeout_s: timeoutS,
+    ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
+    ...(meta === undefined ? {} : { meta: JSON.parse(meta) }),
   };
 }

@@ -12,6 +12,15 @@ export interface WorkNotice {
   readonly seed: number;
 }
 
+/** This job is due, and alone: whoever hears of it need not look for others. */
+export interface JobNotice {
+  readonly type: 'job';
+  readonly queue: string;
+  readonly id: number;
+  /** As that of work. */
+  readonly seed: number;
+}
+
 /** A queue has a job that falls due later: a look tells when. */
 export interface LaterNotice {
   readonly type: 'later';
@@ -52,13 +61,22 @@ export interface JoinedNotice {
   readonly queues: readonly number[];
 }
 
-export type Notice = WorkNotice | LaterNotice | MoreNotice | LeftNotice | ChangedNotice | JoinedNotice;
+export type Notice =
+  | WorkNotice
+  | JobNotice
+  | LaterNotice
+  | MoreNotice
+  | LeftNotice
+  | ChangedNotice
+  | JoinedNotice;
 
 /** The line of a notice; Postgres takes 7,999 bytes. */
 export function noticeText(notice: Notice): string {
   switch (notice.type) {
     case 'work':
       return `work ${notice.jobs} ${notice.seed} ${notice.queue}`;
+    case 'job':
+      return `job ${notice.id} ${notice.seed} ${notice.queue}`;
     case 'later':
       return `later ${notice.seed} ${notice.queue}`;
     case 'more':
@@ -76,6 +94,8 @@ export function noticeText(notice: Notice): string {
 export function noticeOf(text: string): Notice | undefined {
   const [, jobs, seed, queue] = /^work (\d{1,15}) (\d{1,15}) (.+)$/su.exec(text) ?? [];
   if (queue !== undefined) return { type: 'work', queue, jobs: Number(jobs), seed: Number(seed) };
+  const [, id, jobSeed, jobQueue] = /^job (\d{1,16}) (\d{1,15}) (.+)$/su.exec(text) ?? [];
+  if (jobQueue !== undefined) return { type: 'job', queue: jobQueue, id: Number(id), seed: Number(jobSeed) };
   const [, laterSeed, laterQueue] = /^later (\d{1,15}) (.+)$/su.exec(text) ?? [];
   if (laterQueue !== undefined) return { type: 'later', queue: laterQueue, seed: Number(laterSeed) };
   const [, to, hops, moreQueue] = /^more (\d{1,15}) (\d{1,15}) (.+)$/su.exec(text) ?? [];
@@ -92,6 +112,11 @@ export function noticeOf(text: string): Notice | undefined {
 /** A notice that a queue has jobs; a random seed, so that other workers look each time. */
 export function workNotice(queue: string, jobs: number): WorkNotice {
   return { type: 'work', queue, jobs, seed: randomSeed() };
+}
+
+/** What follows the id in the line of a {@link JobNotice}: the id is not known before the row is. */
+export function jobNoticeTail(queue: string): string {
+  return `${randomSeed()} ${queue}`;
 }
 
 export function laterNotice(queue: string): LaterNotice {

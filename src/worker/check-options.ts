@@ -7,7 +7,7 @@ import { jobs as publicJobs } from '../database/tables.js';
 import type { KindsOn } from '../registry/handlers.js';
 import type { JobType, OnComplete } from '../registry/job.js';
 import { jobDefaults } from '../registry/job-options.js';
-import { type AnyRegistry, assertRegistry, type JobTypes } from '../registry/registry.js';
+import { type AnyRegistry, assertRegistry, type JobTypes, queueOf } from '../registry/registry.js';
 import { checkFunction, checkKeys, wholeNumber } from '../words/checks.js';
 import { didYouMean, invalidOption, QueueError, show } from '../words/errors.js';
 import type { Log } from './log.js';
@@ -107,21 +107,13 @@ function checkHeartbeat(registry: AnyRegistry, kinds: readonly string[], heartbe
 }
 
 function checkQueues(registry: AnyRegistry, queues: object): ReadonlyMap<string, number> {
-  const names = [...new Set(Object.values(registry.kinds).map((type) => type.$queue))];
   if (typeof queues !== 'object' || queues === null || Array.isArray(queues)) {
     throw invalidOption('queues', 'an object such as { mail: 5 }', queues);
   }
   if (Object.keys(queues).length === 0) throw invalidOption('queues', 'at least one queue', queues);
   const slots = new Map<string, number>();
   for (const [queue, count] of Object.entries(queues)) {
-    if (!names.includes(queue)) {
-      throw new QueueError(
-        'UNKNOWN_QUEUE',
-        `No kind of the registry is on queue ${show(queue)}.${didYouMean(queue, names)} Known are: ${names.join(', ')}.`,
-        { data: { queue } },
-      );
-    }
-    slots.set(queue, wholeNumber(`queues[${show(queue)}]`, count, 1, 10_000));
+    slots.set(queueOf(registry, queue), wholeNumber(`queues[${show(queue)}]`, count, 1, 10_000));
   }
   return slots;
 }

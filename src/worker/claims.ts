@@ -6,6 +6,7 @@ import { isRowFault } from '../database/sqlstate.js';
 import type { TableName } from '../database/table-name.js';
 import { type Claimed, type ClaimedJob, type ClaimRequest, claim, findNext } from '../sql/claim.js';
 import type { Level, Wanted } from '../sql/claim-next.js';
+import { claimTold } from '../sql/claim-told.js';
 import { errorBrief } from '../words/error-text.js';
 import { QueueError } from '../words/errors.js';
 import type { Events } from './events.js';
@@ -31,6 +32,8 @@ export interface Claims {
     levels: ReadonlyMap<string, readonly Level[]>,
     due: boolean,
   ): Promise<Taken>;
+  /** Claims this one job of the queue: `gone` where it was not to be had, `refused` where a look has to tell why not. */
+  takeTold(queue: string, id: number): Promise<ClaimedJob | 'gone' | 'refused'>;
 }
 
 export function createClaims(
@@ -108,6 +111,20 @@ export function createClaims(
   }
 
   return {
+    async takeTold(queue, id) {
+      if (refused.ids().includes(id)) return 'gone';
+      const lockedBy = `${worker}/${++claims}`;
+      try {
+        const job = await statements.send((db) => claimTold(db, table, { id, queue, kinds, lockedBy }), {
+          late: () => orphaned(lockedBy),
+        });
+        return job ?? 'gone';
+      } catch (error) {
+        if (isRowFault(error)) return 'refused';
+        orphaned(lockedBy);
+        throw error;
+      }
+    },
     async take(want, levels, due) {
       const request = { want, kinds, except: refused.ids() };
       try {

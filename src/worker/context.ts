@@ -26,6 +26,7 @@ export function createContext(run: RunOfContext): JobContext<string, unknown> {
     attempt: job.attempt,
     maxAttempts: job.maxAttempts,
     lockedBy: job.lockedBy,
+    meta: job.meta,
     get signal() {
       return run.signal;
     },

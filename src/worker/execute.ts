@@ -60,6 +60,10 @@ export class Run {
     this.#around = around;
   }
 
+  get #timeoutMs(): number {
+    return this.job.timeoutMs ?? this.#around.kind.timeoutMs;
+  }
+
   get durationMs(): number {
     return this.#durationMs;
   }
@@ -87,8 +91,8 @@ export class Run {
 
   start(): void {
     const { kind } = this.#around;
-    if (kind.timeoutMs !== Number.POSITIVE_INFINITY) {
-      this.#timer = setTimeout(timeIsUp, kind.timeoutMs, this);
+    if (this.#timeoutMs !== Number.POSITIVE_INFINITY) {
+      this.#timer = setTimeout(timeIsUp, this.#timeoutMs, this);
     }
     handled(kind, this).then(
       (result: unknown) => this.#resolved(result),
@@ -109,7 +113,7 @@ export class Run {
   }
 
   timeIsUp(): void {
-    const { timeoutMs } = this.#around.kind;
+    const timeoutMs = this.#timeoutMs;
     const error = new QueueError('HANDLER_TIMEOUT', `The handler took longer than ${timeoutMs} ms.`, {
       data: { id: this.job.id, timeoutMs },
     });

@@ -28,6 +28,15 @@ export interface Lanes {
    * Somebody said that there are jobs, or that there will be: ends the pause, also that after a look that is under way.
    */
   wake(queue: string, what: 'work' | 'later'): void;
+  /** Somebody named a job. Ends the pause as well, and what ends it is a claim of that job where one is enough. */
+  wakeFor(queue: string, id: number): void;
+  /**
+   * The job to claim by its id, where that is all there is to do: the queue was empty at the last look, the next is not due
+   * yet, and nobody said anything else. Then this counts as what was said.
+   */
+  named(queue: string): number | undefined;
+  /** Told whether the named job was there. */
+  tookNamed(queue: string, found: boolean): void;
   /** A job falls due in so many ms, which this worker is to look for. */
   dueIn(queue: string, ms: number): void;
   /** A look begins. Says what it is for. */
@@ -53,6 +62,15 @@ interface QueueLook {
   readonly tookMs: number;
 }
 
+interface Woken {
+  work: boolean;
+  later: boolean;
+  /** The one job that was named. */
+  id: number | undefined;
+}
+
+const notWoken: Readonly<Woken> = { work: false, later: false, id: undefined };
+
 interface Lane {
   dueAt: number;
   /** Not to be looked into before, whoever says that there are jobs. */
@@ -62,7 +80,7 @@ interface Lane {
   /** The look that is under way is for jobs that were told of. */
   told: boolean;
   /** What was said since the last look began. */
-  woken: { work: boolean; later: boolean };
+  woken: Woken;
   resting: boolean;
   /** When a look last found a job. */
   foundAt: number;
@@ -79,7 +97,7 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       notBefore: 0,
       promisedAt: Number.POSITIVE_INFINITY,
       told: false,
-      woken: { work: false, later: false },
+      woken: { ...notWoken },
       resting: false,
       foundAt: Number.NEGATIVE_INFINITY,
       tookMs: [],
@@ -90,8 +108,11 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
   function dueAt(queue: string): number {
     const lane = lanes.get(queue);
     if (!lane) return 0;
-    const { work, later } = lane.woken;
-    return Math.max(work || later ? 0 : Math.min(lane.dueAt, lane.promisedAt), lane.notBefore);
+    const { work, later, id } = lane.woken;
+    return Math.max(
+      work || later || id !== undefined ? 0 : Math.min(lane.dueAt, lane.promisedAt),
+      lane.notBefore,
+    );
   }
   const isDue = (queue: string): boolean => dueAt(queue) <= performance.now();
 
@@ -107,6 +128,29 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       const lane = lanes.get(queue);
       if (lane) lane.woken[what] = true;
     },
+    wakeFor(queue, id) {
+      const lane = lanes.get(queue);
+      if (!lane) return;
+      if (lane.woken.id === undefined) lane.woken.id = id;
+      else lane.woken.work = true; // two: a look finds both
+    },
+    named(queue) {
+      const lane = lanes.get(queue);
+      if (!lane?.resting) return undefined;
+      const { work, later, id } = lane.woken;
+      if (work || later || Math.min(lane.dueAt, lane.promisedAt) <= performance.now()) return undefined;
+      if (id !== undefined) lane.woken = { ...notWoken };
+      return id;
+    },
+    tookNamed(queue, found) {
+      const lane = lanes.get(queue);
+      if (!lane || !found) return;
+      const now = performance.now();
+      lane.foundAt = now;
+      lane.pause.atMost(toldPollMs);
+      // Sooner, and never later: with many such jobs no look would ever be due.
+      lane.dueAt = Math.min(lane.dueAt, now + toldPollMs);
+    },
     dueIn(queue, ms) {
       const lane = lanes.get(queue);
       if (lane) lane.promisedAt = Math.min(lane.promisedAt, performance.now() + ms);
@@ -114,8 +158,9 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
     looking(queue) {
       const lane = lanes.get(queue);
       if (!lane) return { due: true, keeps: false };
-      const { work, later } = lane.woken;
-      lane.woken = { work: false, later: false };
+      const { later } = lane.woken;
+      const work = lane.woken.work || lane.woken.id !== undefined;
+      lane.woken = { ...notWoken };
       lane.told = work;
       const promised = lane.promisedAt <= performance.now();
       if (promised) lane.promisedAt = Number.POSITIVE_INFINITY;

@@ -49,6 +49,8 @@ interface ListeningOptions {
   hasRoom(queue: string): boolean;
   /** There may be jobs in this queue, or in any; or `later`, which a look tells. */
   look(queue: string | undefined, what: 'work' | 'later'): void;
+  /** There is this job in the queue. */
+  lookFor(queue: string, id: number): void;
   /** Rows were changed. */
   changed(ids: readonly number[]): void;
   /** The session was lost, and the worker lives. */
@@ -65,7 +67,7 @@ export function createListening(options: ListeningOptions): Listening {
   const crew = createCrew(lock.key);
   const queues = [...settings.slots.keys()];
   const told = toldQueues(queues, settings.servesAllKinds);
-  const { hasRoom, look, changed } = options;
+  const { hasRoom, look, lookFor, changed } = options;
   const wakeUps = createWakeUps({
     key: lock.key,
     queues: () => (left ? [] : told),
@@ -73,6 +75,7 @@ export function createListening(options: ListeningOptions): Listening {
     crew,
     hasRoom,
     look,
+    lookFor,
     changed,
   });
   const opener = sessionOpener(directDb ?? settings.db);

@@ -47,6 +47,8 @@ export interface Loop {
   wake(queue?: string): void;
   /** There may be jobs, in this queue or in all; or `later`, which a look tells. */
   look(queue: string | undefined, what: 'work' | 'later'): void;
+  /** There is this job in the queue. */
+  lookFor(queue: string, id: number): void;
   /** A job of this queue falls due in so many ms. */
   dueIn(queue: string, ms: number): void;
   stop(): void;
@@ -106,6 +108,28 @@ export function createLoop(statements: Statements, events: Events, options: Loop
         lanes.dueIn(queue, (atUs - taken.nowUs) / 1_000);
       }
     }
+    begin(jobs, tookMs);
+  }
+
+  /** One claim of the job that was named, where this is all there is to do; false where a look has to follow. */
+  async function tookNamed(due: ReadonlyMap<string, number>): Promise<boolean> {
+    const [queue, ...others] = due.keys();
+    const id = queue === undefined || others.length > 0 ? undefined : lanes.named(queue);
+    if (queue === undefined || id === undefined) return false;
+    await releaseOrphans();
+    const began = performance.now();
+    const job = await claims.takeTold(queue, id).catch((error: unknown) => {
+      lanes.wake(queue, 'later'); // it may be there still
+      throw error;
+    });
+    if (job === 'refused') return false;
+    lanes.tookNamed(queue, job !== 'gone');
+    if (job !== 'gone') begin([job], performance.now() - began);
+    return true;
+  }
+
+  /** Hands over what was claimed. */
+  function begin(jobs: readonly ClaimedJob[], tookMs: number): void {
     if (jobs.length === 0) return;
     // Nobody runs them after a stop. And while a process stood still for so long, others may have begun them.
     if (stopped || tookMs > options.leaseMs) {
@@ -162,7 +186,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
       return;
     }
     try {
-      await look(due);
+      if (!(await tookNamed(due))) await look(due);
       retryPause.reset();
     } catch (error) {
       const retryInMs = retryPause.next();
@@ -182,6 +206,11 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     },
     look(queue, what) {
       for (const each of queue === undefined ? options.queues : [queue]) lanes.wake(each, what);
+      told = true;
+      alarm.wake();
+    },
+    lookFor(queue, id) {
+      lanes.wakeFor(queue, id);
       told = true;
       alarm.wake();
     },

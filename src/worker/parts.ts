@@ -98,6 +98,7 @@ export function createParts(settings: Settings, name: string, events: Events): P
     events,
     hasRoom: (queue) => slots.room().has(queue),
     look: claiming.look,
+    lookFor: claiming.lookFor,
     changed: upkeep.changed,
     lost: upkeep.hurry,
     rescuing: () => !stopped,

@@ -5,7 +5,7 @@
  * All of it is a hint: whatever was not heard is found by looking, within `pollIntervalMs`, and by the heartbeats.
  */
 import { withTimeLimit } from '../database/time-limit.js';
-import { type LaterNotice, type Notice, noticeOf, type WorkNotice } from '../words/notice.js';
+import { type JobNotice, type LaterNotice, type Notice, noticeOf, type WorkNotice } from '../words/notice.js';
 import type { Crew } from './crew.js';
 
 /** How long the probe may take. */
@@ -49,18 +49,21 @@ interface WakeUpsOptions {
   hasRoom(queue: string): boolean;
   /** There may be jobs in this queue, or in any; or `later`, which a look tells. */
   look(queue: string | undefined, what: 'work' | 'later'): void;
+  /** There is this job in the queue. */
+  lookFor(queue: string, id: number): void;
   /** Rows were changed. */
   changed(ids: readonly number[]): void;
 }
 
 export function createWakeUps(options: WakeUpsOptions): WakeUps {
-  const { key, queues, slots, crew, hasRoom, look, changed } = options;
+  const { key, queues, slots, crew, hasRoom, look, lookFor, changed } = options;
   let ear: Ear | undefined;
   let probed = (): void => {};
 
   function hearOf(notice: Notice): void {
     switch (notice.type) {
       case 'work':
+      case 'job':
       case 'later':
         return hearOfJobs(notice);
       case 'more':
@@ -79,11 +82,13 @@ export function createWakeUps(options: WakeUpsOptions): WakeUps {
     }
   }
 
-  function hearOfJobs(notice: WorkNotice | LaterNotice): void {
+  function hearOfJobs(notice: WorkNotice | JobNotice | LaterNotice): void {
     const own = slots.get(notice.queue);
     if (own === undefined) return;
-    const workers = notice.type === 'later' ? lookers : workersFor(notice.jobs, own);
-    if (crew.isMeant(notice.queue, workers, notice.seed)) look(notice.queue, notice.type);
+    const workers = notice.type === 'later' ? lookers : workersFor('jobs' in notice ? notice.jobs : 1, own);
+    if (!crew.isMeant(notice.queue, workers, notice.seed)) return;
+    if (notice.type === 'job') lookFor(notice.queue, notice.id);
+    else look(notice.queue, notice.type);
   }
 
   function passTo(queue: string, hops: number): void {

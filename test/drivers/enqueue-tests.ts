@@ -47,6 +47,7 @@ export function enqueueTests(used: UsedDriver): void {
       attempts: 0,
       maxAttempts: 10,
       timeoutS: 60,
+      timeoutMs: null,
       lockedBy: null,
       heartbeatAt: null,
       startedAt: null,
@@ -56,6 +57,7 @@ export function enqueueTests(used: UsedDriver): void {
       again: null,
       limitKey: null,
       meta: null,
+      result: null,
       createdAt: expect.any(Date),
       finishedAt: null,
     });

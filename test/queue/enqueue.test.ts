@@ -25,6 +25,7 @@ describe('enqueue', () => {
       attempts: 0,
       maxAttempts: 5,
       timeoutS: 120,
+      timeoutMs: null,
       lockedBy: null,
       heartbeatAt: null,
       startedAt: null,
@@ -34,6 +35,7 @@ describe('enqueue', () => {
       again: null,
       limitKey: null,
       meta: null,
+      result: null,
       createdAt: expect.any(Date),
       finishedAt: null,
     });

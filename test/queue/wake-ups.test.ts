@@ -271,6 +271,27 @@ describe('of many enqueues', () => {
     expect(wakeUps.notices(db, one)).toHaveLength(1);
   });
 
+  it('a single job is named while few come, and once in a transaction', async () => {
+    const wakeUps = createWakeUps();
+    now.mockReturnValue(0);
+    const [job] = one;
+    if (!job) throw new Error('There is a job.');
+    expect(wakeUps.tailOfJob(db, job)).toMatch(/^\d+ mail$/);
+    expect(wakeUps.tailOfJob(db, { ...job, when: { delayMs: 5 } })).toBeUndefined();
+    expect(wakeUps.tailOfJob(db, { ...job, when: { runAt: '2020-01-01T00:00:00Z' } })).toBeUndefined();
+    expect(wakeUps.tailOfJob(db, { ...job, wake: false })).toBeUndefined();
+    const tx = Object.assign(Object.create(db), { rollback: () => {} });
+    expect(wakeUps.tailOfJob(tx, job)).toBeDefined();
+    expect(wakeUps.tailOfJob(tx, job)).toBeUndefined();
+    expect(wakeUps.notices(tx, one)).toHaveLength(1);
+    expect(wakeUps.notices(tx, one)).toHaveLength(0);
+    for (let n = 0; n < 300; n++) {
+      now.mockReturnValue(n);
+      wakeUps.inserted([n + 1]);
+    }
+    expect(wakeUps.tailOfJob(db, job)).toBeUndefined();
+  });
+
   it('the rate is that of the ids, and never less than the own', () => {
     const rate = createRate();
     expect(rate.perSecond()).toEqual({ table: 0, own: 0 });

@@ -28,7 +28,7 @@ describe('a claimed job', () => {
 
     const lockedBy = `worker/${claims}`;
     expect(jobs).toEqual([
-      { id, lockedBy, queue: 'mail', kind: 'greet', payload, attempt: 3, maxAttempts: 5 },
+      { id, lockedBy, queue: 'mail', kind: 'greet', payload, attempt: 3, maxAttempts: 5, payloadVersion: 1 },
     ]);
     const now = await database.sql<[{ now: Date }]>`select clock_timestamp() as now`;
     const claimed = await row(database.sql, id);

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Executor } from '../../src/database/executor.js';
 import { cancel } from '../../src/sql/cancel.js';
 import { claim } from '../../src/sql/claim.js';
+import { claimTold } from '../../src/sql/claim-told.js';
 import { completeMany } from '../../src/sql/complete-many.js';
 import { countJobs } from '../../src/sql/count-jobs.js';
 import { type FinalFilter, findFinal } from '../../src/sql/find-final.js';
@@ -103,6 +104,19 @@ describe.each<[string, () => Promise<unknown>]>([
       expect(nodes(next).filter(isSort)).toEqual([]);
       expect(buffers(next)).toBeLessThan(60);
       expect(buffers(explained.Plan)).toBeLessThan(20 * 10);
+    });
+
+    it('a claim of the one job that was told of reads that job', async () => {
+      const [{ id = 0 } = {}] = await database.sql<{ id: number }[]>`
+        select max(id)::float8 as id from jobs where queue = 'two' and state = 'available'`;
+      const told = { id, queue: 'two', kinds: commonKinds.concat('greet'), lockedBy: 'worker/2' };
+
+      const explained = await plan((db) => claimTold(db, table, told));
+
+      expect(explained.Plan['Actual Rows']).toBe(1);
+      expectCheap(explained);
+      expect(buffers(explained.Plan)).toBeLessThan(40);
+      expect(rowsSeen(explained.Plan)).toBeLessThan(10);
     });
 
     it.each([

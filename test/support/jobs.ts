@@ -104,7 +104,7 @@ export async function row(sql: Sql, id: number): Promise<JobRow | undefined> {
     select id::float8 as id, queue, kind, payload, payload_version as "payloadVersion", priority, run_at as "runAt",
            state, attempts, max_attempts as "maxAttempts", timeout_s as "timeoutS", locked_by as "lockedBy",
            heartbeat_at as "heartbeatAt", started_at as "startedAt", last_error as "lastError", errors,
-           dedupe_key as "dedupeKey", again, limit_key as "limitKey", meta, created_at as "createdAt",
+           timeout_ms as "timeoutMs", dedupe_key as "dedupeKey", again, limit_key as "limitKey", meta, result, created_at as "createdAt",
            finished_at as "finishedAt"
     from   jobs
     where  id = ${id}`;

@@ -12,6 +12,12 @@ const notices = fc.oneof(
     seed: fc.nat(),
   }),
   fc.record({
+    type: fc.constant('job' as const),
+    id,
+    queue: fc.constantFrom('mail', 'a b', '1 2 3', 'a\nb'),
+    seed: fc.nat(),
+  }),
+  fc.record({
     type: fc.constant('later' as const),
     queue: fc.constantFrom('mail', 'a b', '1 2 3'),
     seed: fc.nat(),

@@ -1,8 +1,8 @@
 /** When a worker looks into each of its queues again. */
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createBatchSize } from '../../src/worker/batch-size.js';
 import { beginInTurns } from '../../src/worker/begin.js';
-import { createLanes } from '../../src/worker/lanes.js';
+import { createLanes, type Lanes } from '../../src/worker/lanes.js';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => void vi.useRealTimers());
@@ -177,4 +177,54 @@ it('after jobs that were told of, looks come later than after others, unless suc
   lanes.looking('mail');
   lanes.looked('mail', { ...short, found: 2 });
   expect(lanes.untilDue(new Map([['mail', 1]]))).toBeLessThanOrEqual(5);
+});
+
+describe('a job that was named', () => {
+  const resting = () => {
+    const lanes = createLanes(['mail'], 60_000);
+    lanes.looking('mail');
+    lanes.looked('mail', short);
+    return lanes;
+  };
+
+  it('is to be claimed by its id, once', () => {
+    const lanes = resting();
+    expect(lanes.named('mail')).toBeUndefined();
+    lanes.wakeFor('mail', 7);
+    expect(lanes.isDue('mail')).toBe(true);
+    expect(lanes.named('mail')).toBe(7);
+    expect(lanes.isDue('mail')).toBe(false);
+    expect(lanes.named('mail')).toBeUndefined();
+  });
+
+  it.each<[string, (lanes: Lanes) => void]>([
+    ['another one was named', (lanes) => lanes.wakeFor('mail', 8)],
+    ['there is said to be work', (lanes) => lanes.wake('mail', 'work')],
+    ['there is said to be some later', (lanes) => lanes.wake('mail', 'later')],
+    ['another one falls due', (lanes) => lanes.dueIn('mail', 0)],
+    ['a look is due', () => vi.advanceTimersByTime(60_001)],
+    ['the last look left jobs behind', (lanes) => lanes.looked('mail', { ...short, found: 1, full: true })],
+  ])('is left to a look where %s', (_why, also) => {
+    const lanes = resting();
+    lanes.wakeFor('mail', 7);
+    also(lanes);
+    expect(lanes.isDue('mail')).toBe(true);
+    expect(lanes.named('mail')).toBeUndefined();
+    lanes.looking('mail');
+    lanes.looked('mail', short);
+    expect(lanes.isDue('mail')).toBe(false);
+  });
+
+  it('brings the next look nearer, however many come, and never puts it off', () => {
+    const lanes = resting();
+    const wait = () => lanes.untilDue(new Map([['mail', 1]]));
+    lanes.tookNamed('mail', false);
+    expect(wait()).toBeGreaterThan(50_000);
+    lanes.tookNamed('mail', true);
+    expect(wait()).toBeGreaterThan(20);
+    expect(wait()).toBeLessThanOrEqual(50);
+    vi.advanceTimersByTime(30);
+    lanes.tookNamed('mail', true);
+    expect(wait()).toBeLessThanOrEqual(20);
+  });
 });

@@ -110,6 +110,35 @@ describe.each(Object.entries(ways))('a sleeping worker on %s', (_driver, connect
   });
 });
 
+it('one job is claimed by its id, two of a transaction by a look, and all of them start', async () => {
+  const client = postgres(database.url, { max: 3, onnotice: () => {} });
+  const claims: string[] = [];
+  const logger = {
+    logQuery(text: string) {
+      if (text.includes("state        = 'running'"))
+        claims.push(text.includes('with recursive') ? 'look' : 'by id');
+    },
+  };
+  const db = overPostgresJs({ client, logger });
+  const { worker, seen } = await sleeping(() => {}, { db });
+  claims.length = 0;
+  await queue.enqueue(database.db, 'task', { n: 1 });
+  await until(() => seen.completed.length === 1, { what: 'the job', timeoutMs: 5_000 });
+  expect(claims).toEqual(['by id']);
+  await database.db.transaction(async (tx) => {
+    for (const n of [2, 3, 4]) await queue.enqueue(tx, 'task', { n });
+  });
+  await until(() => seen.completed.length === 4, { what: 'those of the transaction', timeoutMs: 5_000 });
+  await queue.enqueueMany(
+    database.db,
+    [5, 6].map((n) => ({ kind: 'task', payload: { n } })),
+  );
+  await until(() => seen.completed.length === 6, { what: 'those of a list', timeoutMs: 5_000 });
+  expect(claims).toContain('look');
+  await worker.stop();
+  await client.end();
+});
+
 it('a sleeping worker on PGlite starts a job at its commit', async () => {
   const client = new PGlite();
   for (const migration of await readMigrations()) await client.exec(migration);
