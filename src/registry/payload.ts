@@ -20,38 +20,24 @@ const largestResult = 1_048_576;
 /** The payload of a job as JSON text; `undefined`, for kinds without one, is `{}`. */
 export function payloadText(kind: string, payload: unknown, maxBytes: number): string {
   if (payload === undefined) return '{}';
-  return jsonText(payload, {
-    what: 'payload',
-    kind,
-    maxBytes,
-    tooLarge: `\`maxPayloadBytes\` (${maxBytes}). Store what is large elsewhere and enqueue its id, or raise the limit in createQueue(…).`,
-  });
+  return jsonText({ what: 'payload', kind }, payload, maxBytes);
 }
 
 /** The result of a job as JSON text; undefined where the handler gave none. */
 export function resultText(kind: string, result: unknown): string | undefined {
   if (result === undefined) return undefined;
-  return jsonText(result, {
-    what: 'result',
-    kind,
-    maxBytes: largestResult,
-    tooLarge: `${largestResult}. Store what is large elsewhere and return its id.`,
-  });
+  return jsonText({ what: 'result', kind }, result, largestResult);
 }
 
-/** A value on its way into a row. */
+/** What a value is. */
 interface Carried {
   readonly what: 'payload' | 'result';
   readonly kind: string;
-  readonly maxBytes: number;
-  /** The end of the message for one that is larger. */
-  readonly tooLarge: string;
 }
 
 const codes = { payload: 'INVALID_PAYLOAD', result: 'INVALID_RESULT' } as const;
 
-function jsonText(value: unknown, carried: Carried): string {
-  const { what, kind, maxBytes, tooLarge } = carried;
+function jsonText(carried: Carried, value: unknown, maxBytes: number): string {
   let text: string;
   try {
     check(value, { path: [], above: [] });
@@ -61,11 +47,20 @@ function jsonText(value: unknown, carried: Carried): string {
   }
   if (text.length * mostBytes <= maxBytes) return text;
   const bytes = Buffer.byteLength(text);
-  if (bytes > maxBytes) {
-    const message = `The ${what} of ${show(kind)} has ${bytes} bytes as JSON, more than ${tooLarge}`;
-    throw new QueueError(codes[what], message, { data: { kind, bytes, maxBytes } });
-  }
+  if (bytes > maxBytes) throw tooLarge(carried, bytes, maxBytes);
   return text;
+}
+
+function tooLarge({ what, kind }: Carried, bytes: number, maxBytes: number): QueueError {
+  const advice =
+    what === 'payload'
+      ? `\`maxPayloadBytes\` (${maxBytes}). Store what is large elsewhere and enqueue its id, or raise the limit in createQueue(…).`
+      : `${maxBytes}. Store what is large elsewhere and return its id.`;
+  return new QueueError(
+    codes[what],
+    `The ${what} of ${show(kind)} has ${bytes} bytes as JSON, more than ${advice}`,
+    { data: { kind, bytes, maxBytes } },
+  );
 }
 
 /** What a job carries beside its payload, as JSON text; `INVALID_OPTION` for what JSON cannot carry, or no object. */

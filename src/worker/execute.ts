@@ -154,7 +154,7 @@ export class Run {
   }
 
   #resolved(result: unknown): void {
-    this.#finishWith(this.#recorded ?? this.#whenResolved(result));
+    if (!this.#ended) this.#finishWith(this.#recorded ?? this.#whenResolved(result));
   }
 
   #whenResolved(result: unknown): Outcome {
