@@ -43,11 +43,7 @@ export function checkWait(given: unknown): number {
   return wholeNumber('timeoutMs', timeoutMs ?? 30_000, 0, 86_400_000);
 }
 
-function fields(
-  what: string,
-  given: unknown,
-  keys: readonly string[],
-): { readonly [key: string]: unknown } {
+function fields(what: string, given: unknown, keys: readonly string[]): { readonly [key: string]: unknown } {
   if (given === undefined) return {};
   // A Set, a Date or an id has no keys, and would stand for all jobs.
   if (!isPlain(given)) throw invalidOption(what, 'an object', given);

@@ -15,8 +15,7 @@ const mostCharacters = 300;
  * What differs between errors of one cause: UUIDs, hexadecimal numbers, numbers of four digits and more. Shorter ones may be
  * what the error is about: a status, a SQLSTATE.
  */
-const differing =
-  '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|0[xX][0-9a-fA-F]+|[0-9]{4,}';
+const differing = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|0[xX][0-9a-fA-F]+|[0-9]{4,}';
 
 export interface DiscardedGroup {
   readonly kind: string;

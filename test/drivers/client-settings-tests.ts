@@ -42,7 +42,9 @@ async function readsJobs(db: Database): Promise<void> {
   expect(await reading.queue.get(db, id)).toMatchObject({ id, payload: letter, runAt, priority: 0 });
   const { jobs, next } = await reading.queue.list(db, { limit: 1 });
   expect([jobs, next]).toMatchObject([[{ id: counted, result: { twice: 8 } }], counted]);
-  expect(await reading.queue.counts(db, { kind: 'letter' })).toMatchObject([{ scheduled: 1, oldestDueAt: null }]);
+  expect(await reading.queue.counts(db, { kind: 'letter' })).toMatchObject([
+    { scheduled: 1, oldestDueAt: null },
+  ]);
   const { id: dead } = await reading.queue.enqueue(db, 'letter', letter);
   await reading.withCounter(db, () =>
     until(async () => (await reading.queue.get(db, dead))?.state === 'discarded', { what: 'the discard' }),

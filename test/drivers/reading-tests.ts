@@ -8,7 +8,9 @@ import type { UsedDriver } from './stage.js';
 
 type Letter = { readonly to: string; readonly snake_case?: { readonly inner_key: number } };
 const registry = defineJobs({
-  count: job<{ n: number }, { twice: number } | null>({ retry: () => 0 }).queue('numbers').onComplete('keep'),
+  count: job<{ n: number }, { twice: number } | null>({ retry: () => 0 })
+    .queue('numbers')
+    .onComplete('keep'),
   letter: job<Letter>({ maxAttempts: 3 }),
 });
 export const queue = createQueue(registry);
@@ -42,7 +44,7 @@ export async function withCounter<Answer>(db: Database, work: () => Promise<Answ
 export function readingTests(used: UsedDriver): void {
   it('get a job as it was enqueued, and none where there is none', async () => {
     const runAt = new Date('2999-01-01T00:00:00.123Z');
-    const payload = { to: "it's \"me\" 😀", snake_case: { inner_key: 1 } };
+    const payload = { to: 'it\'s "me" 😀', snake_case: { inner_key: 1 } };
     const meta = { trace_id: 'a', nested: [null, 1.5] };
     const { id } = await queue.enqueue(used.db, 'letter', payload, {
       runAt,
@@ -92,7 +94,10 @@ export function readingTests(used: UsedDriver): void {
   });
 
   it('list pages from either end', async () => {
-    const list = Array.from({ length: 7 }, (_, n) => ({ kind: 'letter' as const, payload: { to: String(n) } }));
+    const list = Array.from({ length: 7 }, (_, n) => ({
+      kind: 'letter' as const,
+      payload: { to: String(n) },
+    }));
     const ids = (await queue.enqueueMany(used.db, list)).map(({ id }) => id);
     const pages = async (order: 'newest' | 'oldest' | undefined) => {
       const found: number[][] = [];

@@ -22,7 +22,11 @@ const wrong: readonly Wrong[] = [
   ...noIds.map((id): Wrong => ({ method: 'get', given: [id], error: option('id') })),
   ...filtered.flatMap((method) => noFilters.map((filter): Wrong => ({ method, given: [filter] }))),
   ...filtered.flatMap((method): Wrong[] => [
-    { method, given: [{ kinds: 'ping' }], error: { message: expect.stringContaining('Did you mean "kind"') } },
+    {
+      method,
+      given: [{ kinds: 'ping' }],
+      error: { message: expect.stringContaining('Did you mean "kind"') },
+    },
     { method, given: [{ kind: '' }], error: option('kind') },
     { method, given: [{ kind: ['ping'] }], error: option('kind') },
     { method, given: [{ queue: '\0' }], error: option('queue') },
@@ -49,15 +53,18 @@ const wrong: readonly Wrong[] = [
     .map((after): Wrong => ({ method: 'list', given: [{ after }], error: option('after') })),
 ];
 
-it.each(wrong)('$method refuses $given by a rejection, before any SQL', async ({ method, given, error = {} }) => {
-  const { db, statements } = logged(database.db.$client);
-  // Not awaited at once: a throw in place of a rejection would fail here.
-  const refused: Promise<unknown> = Reflect.apply(queue[method], undefined, [db, ...given]);
-  const reason = await refused.catch((reason: unknown) => reason);
-  expect(reason).toBeInstanceOf(QueueError);
-  expect(reason).toMatchObject({ code: 'INVALID_OPTION', ...error });
-  expect(statements).toEqual([]);
-});
+it.each(wrong)(
+  '$method refuses $given by a rejection, before any SQL',
+  async ({ method, given, error = {} }) => {
+    const { db, statements } = logged(database.db.$client);
+    // Not awaited at once: a throw in place of a rejection would fail here.
+    const refused: Promise<unknown> = Reflect.apply(queue[method], undefined, [db, ...given]);
+    const reason = await refused.catch((reason: unknown) => reason);
+    expect(reason).toBeInstanceOf(QueueError);
+    expect(reason).toMatchObject({ code: 'INVALID_OPTION', ...error });
+    expect(statements).toEqual([]);
+  },
+);
 
 it.each(['get', ...filtered] as const)('%s refuses what is no database, by a rejection', async (method) => {
   const refused: Promise<unknown> = Reflect.apply(queue[method], undefined, [database.sql, 1]);
@@ -100,8 +107,8 @@ describe('a page', () => {
   const large = (length: number) => ({ to: Array.from({ length }, (_, n) => Math.sqrt(n)) });
 
   it('of large jobs ends early, and the next one goes on behind it', async () => {
-    // About 1.5 MB each, as it lies in the table.
-    const payload = large(80_000);
+    // More than 1 MB each, as it lies in the table.
+    const payload = large(250_000);
     const ids = await fill(database.sql).available(5, { payload });
     const first = await queue.list(database.db, { order: 'oldest' });
     expect(first.jobs.length).toBeGreaterThanOrEqual(1);
@@ -118,7 +125,7 @@ describe('a page', () => {
   });
 
   it('has one job at least, however large', async () => {
-    const ids = await fill(database.sql).available(2, { payload: large(400_000) });
+    const ids = await fill(database.sql).available(2, { payload: large(1_000_000) });
     const page = await queue.list(database.db);
     expect(page.jobs.map(({ id }) => id)).toEqual(ids.slice(1));
     expect(page.next).toBe(ids[1]);
@@ -153,7 +160,11 @@ describe('dead letters', () => {
     ],
     ['hexadecimal numbers', ['at 0x7ffe', 'at 0X1'], '2 × at #'],
     ['what follows the first line', ['boom\n at a.ts:1', 'boom\n at b.ts:2'], '2 × boom'],
-    ['what is beyond 300 characters', [`${'x'.repeat(300)}a`, `${'x'.repeat(300)}b`], `2 × ${'x'.repeat(300)}`],
+    [
+      'what is beyond 300 characters',
+      [`${'x'.repeat(300)}a`, `${'x'.repeat(300)}b`],
+      `2 × ${'x'.repeat(300)}`,
+    ],
   ])('of errors that differ in %s are one group', async (_, errors, group) => {
     expect(await groupsOf(errors)).toEqual([group]);
   });
@@ -177,7 +188,7 @@ describe('dead letters', () => {
   });
 
   it('of a query that failed are told apart by what Postgres said', async () => {
-    const failed = "DrizzleQueryError: Failed query: insert into \"orders\" …\nparams: 1";
+    const failed = 'DrizzleQueryError: Failed query: insert into "orders" …\nparams: 1';
     for (const error of ['PostgresError: duplicate key', 'PostgresError: deadlock detected']) {
       const errors = [{ attempt: 1, at: '2027-01-01T00:00:00.000Z', error }];
       await given(database.sql).discarded({ kind: 'ping', lastError: failed, errors });

@@ -32,9 +32,9 @@ describe('job', () => {
   it('deletes its rows until it says otherwise, and then on a new object, whatever is said first', () => {
     const plain = job<{ id: number }>({ priority: 2 });
     const kept = plain.onComplete('keep');
-    expect([plain, kept, kept.queue('mail'), kept.onComplete('delete')].map((type) => type.$onComplete)).toEqual(
-      ['delete', 'keep', 'keep', 'delete'],
-    );
+    expect(
+      [plain, kept, kept.queue('mail'), kept.onComplete('delete')].map((type) => type.$onComplete),
+    ).toEqual(['delete', 'keep', 'keep', 'delete']);
     expect(plain.queue('mail').onComplete('keep').$queue).toBe('mail');
     expect(kept.options).toBe(plain.options);
   });

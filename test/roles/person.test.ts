@@ -11,9 +11,17 @@ const rights = [
   ...['id', 'queue', 'kind', 'run_at', 'state', 'last_error', 'dedupe_key', 'finished_at'].map(
     (column) => `select (${column})`,
   ),
-  ...['state', 'attempts', 'run_at', 'payload', 'locked_by', 'heartbeat_at', 'started_at', 'finished_at', 'result'].map(
-    (column) => `update (${column})`,
-  ),
+  ...[
+    'state',
+    'attempts',
+    'run_at',
+    'payload',
+    'locked_by',
+    'heartbeat_at',
+    'started_at',
+    'finished_at',
+    'result',
+  ].map((column) => `update (${column})`),
   'delete',
 ];
 

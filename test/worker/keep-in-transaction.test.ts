@@ -90,13 +90,16 @@ it('leaves neither when the transaction is rolled back, though the handler resol
 });
 
 it('has the result of the try that committed', async () => {
-  const { add, seen } = await start(async (job) => {
-    if (job.attempt === 1)
-      return completing(job, async () => {
-        throw new Error('no luck');
-      });
-    return completing(job);
-  }, { retry: () => 0 });
+  const { add, seen } = await start(
+    async (job) => {
+      if (job.attempt === 1)
+        return completing(job, async () => {
+          throw new Error('no luck');
+        });
+      return completing(job);
+    },
+    { retry: () => 0 },
+  );
   const id = await add();
   await until(() => seen.completed.length, { what: 'the end' });
   expect(await row(database.sql, id)).toMatchObject({ state: 'completed', result: { attempt: 2 } });
@@ -118,7 +121,11 @@ it('rejects with JOB_LOST, and writes nothing, when the job is not this run’s 
   const id = await add();
   await until(() => seen.lost.length, { what: 'the loss' });
   expect(codes).toEqual(['JOB_LOST']);
-  expect(await row(database.sql, id)).toMatchObject({ state: 'running', lockedBy: 'another/1', result: null });
+  expect(await row(database.sql, id)).toMatchObject({
+    state: 'running',
+    lockedBy: 'another/1',
+    result: null,
+  });
   expect(await effects()).toEqual([]);
 });
 
@@ -126,8 +133,8 @@ it('refuses a result that cannot be stored before any SQL, so that the transacti
   const codes: unknown[] = [];
   const { add, seen } = await start((job) =>
     database.db.transaction(async (tx) => {
-      const complete: (tx: Transaction, result: unknown) => Promise<unknown> = Reflect.get(job, 'complete');
-      await complete(tx, { attempt: 1n }).catch((error: { code?: unknown }) => codes.push(error.code));
+      const refused: Promise<unknown> = Reflect.apply(job.complete, undefined, [tx, { attempt: 1n }]);
+      await refused.catch((error: { code?: unknown }) => codes.push(error.code));
       return job.complete(tx, { attempt: 7 });
     }),
   );

@@ -157,7 +157,11 @@ it('a result whose run lost the job is not written', async () => {
   await database.sql`update jobs set locked_by = 'another/1' where id = ${id}`;
   taken.open();
   await until(() => seen.lost.length, { what: 'the loss' });
-  expect(await row(database.sql, id)).toMatchObject({ state: 'running', lockedBy: 'another/1', result: null });
+  expect(await row(database.sql, id)).toMatchObject({
+    state: 'running',
+    lockedBy: 'another/1',
+    result: null,
+  });
   expect(seen).toMatchObject({ lost: [{ during: 'finish' }], completed: [] });
 });
 

@@ -11,7 +11,9 @@ const keeps = (result: string | undefined): Outcome => ({ move: 'complete', kept
 const idsOf = (batch: readonly End[]) => writesOf(batch).map(({ ends }) => ends.map(({ id }) => id));
 
 it('one for each way to end, each in the order of the ends', () => {
-  const batch = [fails, goes, keeps('1'), goes, keeps(undefined), fails].map((outcome, id) => endOf(id, outcome));
+  const batch = [fails, goes, keeps('1'), goes, keeps(undefined), fails].map((outcome, id) =>
+    endOf(id, outcome),
+  );
   expect(idsOf(batch)).toEqual([
     [1, 3],
     [2, 4],

@@ -38,7 +38,13 @@ export async function read(id: number, after: number | undefined): Promise<strin
   }
 
   expectTypeOf(await queue.list(tx)).toEqualTypeOf<JobPage<JobOf<Registry, Kind>>>();
-  const page = await queue.list(db, { kind: 'countOrders', state: 'completed', limit: 10, after, order: 'oldest' });
+  const page = await queue.list(db, {
+    kind: 'countOrders',
+    state: 'completed',
+    limit: 10,
+    after,
+    order: 'oldest',
+  });
   expectTypeOf(page.jobs).toEqualTypeOf<readonly JobOf<Registry, 'countOrders'>[]>();
   expectTypeOf(page.jobs[0]?.payload.day).toEqualTypeOf<string | undefined>();
   await queue.list(db, { after: page.next, finishedBefore: new Date(), errorMatches: 'luck', queue: 'mail' });

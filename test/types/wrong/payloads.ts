@@ -134,7 +134,7 @@ job<{ id: number }>({ onDuplicate: 'ignore' });
 // @ts-expect-error TS2345: Argument of type 'number' is not assignable to parameter of type 'string'.
 job().queue(5);
 
-// @ts-expect-error TS2322: Type 'string' is not assignable to type 'JobType<any, any, string>'.
+// @ts-expect-error TS2322: Type 'string' is not assignable to type 'JobType<any, any, string
 defineJobs({ ping: 'job' });
 
 class Wallet {

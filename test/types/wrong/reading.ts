@@ -10,7 +10,7 @@ await queue.wait(db, 'cuontOrders', 1);
 await queue.wait(tx, 'countOrders', 1);
 // @ts-expect-error TS2345: Argument of type 'string' is not assignable to parameter of type 'number'.
 await queue.wait(db, 'countOrders', '1');
-// @ts-expect-error TS2353: 'timeout' does not exist in type 'WaitOptions'.
+// @ts-expect-error TS2353 or TS2561: 'timeout' does not exist in type 'WaitOptions'.
 await queue.wait(db, 'countOrders', 1, { timeout: 1_000 });
 declare const either: 'countOrders' | 'ping';
 // @ts-expect-error TS2345: a job of this kind is deleted when it completes
