@@ -10,6 +10,7 @@ CREATE TABLE "jobs" (
 	"attempts" integer DEFAULT 0 NOT NULL,
 	"max_attempts" integer DEFAULT 10 NOT NULL,
 	"timeout_s" integer DEFAULT 60 NOT NULL,
+	"timeout_ms" integer,
 	"locked_by" text,
 	"heartbeat_at" timestamp with time zone,
 	"started_at" timestamp with time zone,
@@ -19,15 +20,16 @@ CREATE TABLE "jobs" (
 	"again" jsonb,
 	"limit_key" text,
 	"meta" jsonb,
+	"result" jsonb,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"finished_at" timestamp with time zone,
 	CONSTRAINT "jobs_state" CHECK (state in ('available', 'running', 'completed', 'discarded', 'cancelled')),
 	CONSTRAINT "jobs_running_is_locked" CHECK ((state = 'running') = (locked_by is not null) and (state = 'running') = (heartbeat_at is not null) and (state = 'running') = (started_at is not null)),
 	CONSTRAINT "jobs_final_is_finished" CHECK ((state in ('completed', 'discarded', 'cancelled')) = (finished_at is not null)),
-	CONSTRAINT "jobs_counts" CHECK (attempts >= 0 and max_attempts >= 1 and timeout_s >= 1 and payload_version >= 1),
+	CONSTRAINT "jobs_counts" CHECK (attempts >= 0 and max_attempts >= 1 and timeout_s >= 1 and timeout_ms >= 1 and payload_version >= 1),
 	CONSTRAINT "jobs_names" CHECK (char_length(queue) between 1 and 128 and char_length(kind) between 1 and 128),
 	CONSTRAINT "jobs_keys" CHECK (char_length(dedupe_key) between 1 and 512 and char_length(limit_key) between 1 and 512),
-	CONSTRAINT "jobs_errors" CHECK (jsonb_typeof(errors) = 'array')
+	CONSTRAINT "jobs_json" CHECK (jsonb_typeof(errors) = 'array' and jsonb_typeof(meta) = 'object')
 );
 --> statement-breakpoint
 CREATE INDEX "jobs_claim" ON "jobs" USING btree ("queue","priority" DESC NULLS FIRST,"run_at","id") WHERE state = 'available';--> statement-breakpoint

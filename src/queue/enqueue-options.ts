@@ -8,8 +8,11 @@ import { checkKeys, trueOrFalse, wholeNumber } from '../words/checks.js';
 import { checkWhen } from '../words/times.js';
 import { type Dedupe, dedupeOf } from './dedupe.js';
 
-/** These win over the kind's options. `Queue` are the names of the registry's queues. */
-export interface EnqueueOptions<Queue extends string = string> {
+/**
+ * These win over the kind's options. `Queue` are the names that `queue` may be: by itself none, so that what takes these
+ * options fits every registry. With a registry's: `EnqueueOptions<QueueNames<typeof registry>>`.
+ */
+export interface EnqueueOptions<Queue extends string = never> {
   /**
    * Not before so many ms after the call, by the database's clock: from 0 to a hundred years.
    * @default 0
@@ -70,7 +73,7 @@ export function newJob(
   registry: AnyRegistry,
   kind: unknown,
   payload: unknown,
-  options: EnqueueOptions,
+  options: EnqueueOptions<string>,
   maxPayloadBytes: number,
 ): CheckedJob {
   const type = kindOf(registry, kind);
@@ -93,8 +96,8 @@ export function newJob(
 }
 
 /** The options of one enqueue, which plain JavaScript may give as anything. */
-export function checkEnqueueOptions(given: unknown): EnqueueOptions {
+export function checkEnqueueOptions(given: unknown): EnqueueOptions<string> {
   if (given === undefined) return {};
   checkKeys('the enqueue options', given, enqueueOptionKeys);
-  return given as EnqueueOptions; // each value is checked where it is used
+  return given as EnqueueOptions<string>; // each value is checked where it is used
 }

@@ -22,13 +22,13 @@ import type { Moves } from './moves.js';
 import type { Reading } from './reading.js';
 
 /** One job of a list. */
-export interface EnqueueItem<Kind, Payload, Queue extends string = string> extends EnqueueOptions<Queue> {
+export interface EnqueueItem<Kind, Payload, Queue extends string = never> extends EnqueueOptions<Queue> {
   readonly kind: Kind;
   readonly payload: Payload;
 }
 
 /** One job of a list, of a kind without a payload. */
-export interface EmptyItem<Kind, Queue extends string = string> extends EnqueueOptions<Queue> {
+export interface EmptyItem<Kind, Queue extends string = never> extends EnqueueOptions<Queue> {
   readonly kind: Kind;
   readonly payload?: undefined;
 }
@@ -167,7 +167,7 @@ const itemKeys = ['kind', 'payload', ...enqueueOptionKeys];
 function newJobOf(registry: AnyRegistry, item: unknown, index: number, maxPayloadBytes: number): CheckedJob {
   try {
     checkKeys('a job of the list', item, itemKeys);
-    const job = item as EnqueueItem<unknown, unknown>;
+    const job = item as EnqueueItem<unknown, unknown, string>;
     return newJob(registry, job.kind, job.payload, job, maxPayloadBytes);
   } catch (error) {
     if (!(error instanceof QueueError)) throw error;

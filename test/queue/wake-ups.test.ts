@@ -9,7 +9,7 @@ import { createQueue, defineJobs, job } from '../../src/index.js';
 import { createRate } from '../../src/queue/rate.js';
 import { createWakeUps } from '../../src/queue/wake-ups.js';
 import { jobs, queueTables } from '../../src/schema.js';
-import { type LaterNotice, noticeOf, type WorkNotice } from '../../src/words/notice.js';
+import { type JobNotice, type LaterNotice, noticeOf, type WorkNotice } from '../../src/words/notice.js';
 import { useDatabase } from '../support/database.js';
 import { until } from '../support/until.js';
 
@@ -18,7 +18,7 @@ const registry = defineJobs({ send: job<{ n: number }>().queue('mail'), sweep: j
 /** Its channel, as README and DESIGN say it: anybody can compute it. */
 const channelSql = `'drizzle_queue_' || left(encode(sha256('public.jobs'), 'hex'), 16)`;
 
-let heard: (WorkNotice | LaterNotice)[] = [];
+let heard: (WorkNotice | JobNotice | LaterNotice)[] = [];
 let end = async (): Promise<void> => {};
 let queue = createQueue(registry);
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const [row] = await listener.unsafe<{ channel: string }[]>(`select ${channelSql} as channel`);
   await listener.listen(row?.channel ?? '', (text) => {
     const notice = noticeOf(text);
-    if (notice?.type === 'work' || notice?.type === 'later') heard.push(notice);
+    if (notice?.type === 'work' || notice?.type === 'job' || notice?.type === 'later') heard.push(notice);
   });
   end = () => listener.end();
 });
@@ -39,13 +39,15 @@ beforeEach(async () => {
 });
 
 /** All that was told until now: told in order, so whatever came before the last has been heard with it. */
-async function heardUntilNow(): Promise<readonly (readonly [queue: string, jobs: number | 'later'])[]> {
+async function heardUntilNow(): Promise<
+  readonly (readonly [queue: string, jobs: number | 'job' | 'later'])[]
+> {
   const seed = Math.floor(Math.random() * 1e9);
   await database.sql.unsafe(`select pg_notify(${channelSql}, 'work 0 ${seed} the end')`);
   await until(() => heard.some((notice) => notice.seed === seed), { what: 'the end' });
   const before = heard.filter((notice) => notice.queue !== 'the end');
   heard = [];
-  return before.map((notice) => [notice.queue, notice.type === 'later' ? 'later' : notice.jobs]);
+  return before.map((notice) => [notice.queue, notice.type === 'work' ? notice.jobs : notice.type]);
 }
 
 describe('a wake-up', () => {
@@ -54,12 +56,12 @@ describe('a wake-up', () => {
       await queue.enqueue(tx, 'send', { n: 1 });
       expect(await heardUntilNow()).toEqual([]);
     });
-    expect(await heardUntilNow()).toEqual([['mail', 1]]);
+    expect(await heardUntilNow()).toEqual([['mail', 'job']]);
   });
 
   it('goes out with an enqueue outside of a transaction', async () => {
     await queue.enqueue(database.db, 'sweep');
-    expect(await heardUntilNow()).toEqual([['default', 1]]);
+    expect(await heardUntilNow()).toEqual([['default', 'job']]);
   });
 
   it('does not go out with a rollback', async () => {
@@ -72,7 +74,7 @@ describe('a wake-up', () => {
     expect(await heardUntilNow()).toEqual([]);
   });
 
-  it('is one of a queue for a transaction, however many jobs it enqueues and however long it takes', async () => {
+  it('names the first job of a transaction, and is one of the queue for all others, however long it takes', async () => {
     await database.db.transaction(async (tx) => {
       for (let n = 0; n < 5; n++) await queue.enqueue(tx, 'send', { n });
       await queue.enqueue(tx, 'sweep');
@@ -80,8 +82,9 @@ describe('a wake-up', () => {
       await queue.enqueue(tx, 'send', { n: 6 });
     });
     expect(await heardUntilNow()).toEqual([
+      ['mail', 'job'],
       ['mail', 1],
-      ['default', 1],
+      ['default', 'job'],
     ]);
   });
 
@@ -95,7 +98,7 @@ describe('a wake-up', () => {
         .catch(() => {});
       await queue.enqueue(tx, 'send', { n: 2 });
     });
-    expect(await heardUntilNow()).toEqual([['mail', 1]]);
+    expect(await heardUntilNow()).toEqual([['mail', 'job']]);
   });
 
   it('is one of a queue for a list, with how many jobs there are, also for one of several statements', async () => {
@@ -123,7 +126,7 @@ describe('a wake-up', () => {
     });
     expect(await heardUntilNow()).toEqual([
       ['mail', 'later'],
-      ['mail', 1],
+      ['mail', 'job'],
     ]);
   });
 
@@ -156,14 +159,14 @@ describe('a wake-up', () => {
   it('does not go out with a duplicate, and goes out with the next job that is none', async () => {
     const key = { dedupeKey: 'k' };
     await queue.enqueue(database.db, 'send', { n: 1 }, key);
-    expect(await heardUntilNow()).toEqual([['mail', 1]]);
+    expect(await heardUntilNow()).toEqual([['mail', 'job']]);
     await database.db.transaction(async (tx) => {
       await queue.enqueue(tx, 'send', { n: 2 }, key);
       await queue.enqueueMany(tx, [{ kind: 'send', payload: { n: 3 }, ...key }]);
       expect((await queue.enqueue(tx, 'send', { n: 4 })).duplicate).toBe(false);
       await queue.enqueue(tx, 'send', { n: 5 }, key);
     });
-    expect(await heardUntilNow()).toEqual([['mail', 1]]);
+    expect(await heardUntilNow()).toEqual([['mail', 'job']]);
     await queue.enqueue(database.db, 'send', { n: 6 }, key);
     await queue.enqueueMany(database.db, [{ kind: 'send', payload: { n: 7 }, ...key }]);
     expect(await heardUntilNow()).toEqual([]);
@@ -191,10 +194,10 @@ describe('a wake-up', () => {
     await replace(30_000);
     expect(await heardUntilNow()).toEqual([['mail', 'later']]);
     await queue.enqueueMany(database.db, [{ kind: 'send', payload: { n: 0 }, ...options }]);
-    expect(await heardUntilNow()).toEqual([['mail', 1]]);
+    expect(await heardUntilNow()).toEqual([['mail', 'job']]);
     await database.sql`update jobs set queue = 'elsewhere', run_at = run_at - interval '1 hour'`;
     await replace(0);
-    expect(await heardUntilNow()).toEqual([['mail', 1]]);
+    expect(await heardUntilNow()).toEqual([['mail', 'job']]);
   });
 
   it('is a boolean, or refused before any SQL', async () => {

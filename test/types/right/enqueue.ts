@@ -1,6 +1,13 @@
 /** Uses of enqueue and enqueueMany that compile, and what they infer. */
 import { expectTypeOf } from 'vitest';
-import type { EnqueueArgs, Enqueued, EnqueueOptions, PayloadOf, ResultOf } from '../../../src/index.js';
+import type {
+  EnqueueArgs,
+  Enqueued,
+  EnqueueOptions,
+  PayloadOf,
+  QueueNames,
+  ResultOf,
+} from '../../../src/index.js';
 import { db, queue, type Receipt, registry, strictQueue, tx } from '../app.js';
 
 type Registry = typeof registry;
@@ -17,12 +24,29 @@ expectTypeOf(registry.kinds.ping.$queue).toEqualTypeOf<'default'>();
 
 // The arguments after the kind.
 expectTypeOf<EnqueueArgs<Registry, 'reindex'>>().toEqualTypeOf<
-  [payload: { courseId: number }, options?: EnqueueOptions]
+  [payload: { courseId: number }, options?: EnqueueOptions<QueueNames<Registry>>]
 >();
-expectTypeOf<EnqueueArgs<Registry, 'ping'>>().toEqualTypeOf<[payload?: void, options?: EnqueueOptions]>();
+expectTypeOf<EnqueueArgs<Registry, 'ping'>>().toEqualTypeOf<
+  [payload?: void, options?: EnqueueOptions<QueueNames<Registry>>]
+>();
+expectTypeOf<QueueNames<Registry>>().toEqualTypeOf<'default' | 'mail' | 'reports'>();
 expectTypeOf<EnqueueArgs<Registry, 'sendReceipt' | 'reindex'>[0]>().toEqualTypeOf<
   Receipt & { courseId: number }
 >();
+
+/** Options that a function of the app takes fit every registry; with a queue they name whose. */
+export async function pingWith(options: EnqueueOptions): Promise<void> {
+  await queue.enqueue(tx, 'ping', undefined, options);
+  await queue.enqueueMany(tx, [{ kind: 'ping', ...options }]);
+}
+export async function pingOn(options: EnqueueOptions<QueueNames<Registry>>): Promise<void> {
+  await queue.enqueue(tx, 'ping', undefined, {
+    ...options,
+    queue: 'mail',
+    timeoutMs: 5,
+    meta: { trace: 'a' },
+  });
+}
 
 export async function enqueueOne(note: string | undefined, runAt: Date | undefined): Promise<void> {
   expectTypeOf(await queue.enqueue(tx, 'sendReceipt', { orderId: 1 })).toEqualTypeOf<Enqueued>();

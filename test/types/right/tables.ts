@@ -27,6 +27,7 @@ interface Row {
   attempts: number;
   maxAttempts: number;
   timeoutS: number;
+  timeoutMs: number | null;
   lockedBy: string | null;
   heartbeatAt: Date | null;
   startedAt: Date | null;
@@ -36,6 +37,7 @@ interface Row {
   again: unknown;
   limitKey: string | null;
   meta: { readonly [key: string]: unknown } | null;
+  result: unknown;
   createdAt: Date;
   finishedAt: Date | null;
 }
