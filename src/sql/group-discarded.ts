@@ -48,13 +48,13 @@ with discarded as (
   from   ${jobs} as job
   cross join lateral (
     -- the brief text of the last attempt: of a failed query, what Postgres said, where last_error begins with the query
-    select coalesce(job.errors -> -1 ->> 'error', job.last_error) as error
+    select coalesce(job.errors -> -1 ->> 'error'::text, job.last_error) as error
   ) as said
   where  ${fits(conditionsOf({ ...filter, state: 'discarded' }))}
 ),
 grouped as (
   select discarded.kind, discarded.error, count(*) as n, min(discarded.finished_at) as first_at, max(discarded.finished_at) as last_at,
-         (array_agg(discarded.id order by discarded.finished_at desc, discarded.id desc))[1:${sql.raw(String(idsNamed))}] as ids
+         (pg_catalog.array_agg(discarded.id order by discarded.finished_at desc, discarded.id desc))[1:${sql.raw(String(idsNamed))}] as ids
   from   discarded
   group  by discarded.kind, discarded.error
 )
