@@ -29,7 +29,7 @@ CREATE TABLE "jobs" (
 	CONSTRAINT "jobs_counts" CHECK (attempts >= 0 and max_attempts >= 1 and timeout_s >= 1 and timeout_ms >= 1 and payload_version >= 1),
 	CONSTRAINT "jobs_names" CHECK (char_length(queue) between 1 and 128 and char_length(kind) between 1 and 128),
 	CONSTRAINT "jobs_keys" CHECK (char_length(dedupe_key) between 1 and 512 and char_length(limit_key) between 1 and 512),
-	CONSTRAINT "jobs_json" CHECK (jsonb_typeof(errors) = 'array' and jsonb_typeof(meta) = 'object')
+	CONSTRAINT "jobs_errors" CHECK (jsonb_typeof(errors) = 'array')
 );
 --> statement-breakpoint
 CREATE INDEX "jobs_claim" ON "jobs" USING btree ("queue","priority" DESC NULLS FIRST,"run_at","id") WHERE state = 'available';--> statement-breakpoint

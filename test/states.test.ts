@@ -210,6 +210,7 @@ describe('the table', () => {
       attempts: 0,
       maxAttempts: 10,
       timeoutS: 60,
+      timeoutMs: null,
       lockedBy: null,
       heartbeatAt: null,
       startedAt: null,
@@ -219,6 +220,7 @@ describe('the table', () => {
       again: null,
       limitKey: null,
       meta: null,
+      result: null,
       createdAt: now,
       finishedAt: null,
     });
@@ -251,6 +253,7 @@ describe('the table', () => {
       { timeout_s: 0 },
       { timeout_s: -60 },
       { payload_version: 0 },
+      { timeout_ms: 0 },
     ],
     jobs_names: [{ queue: '' }, { kind: '' }, { queue: 'q'.repeat(129) }, { kind: 'k'.repeat(129) }],
     jobs_keys: [

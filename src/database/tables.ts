@@ -99,7 +99,7 @@ function jobsTable<R extends RowTypes>(table: PgTableFn<string | undefined>) {
         'jobs_keys',
         sql`char_length(dedupe_key) between 1 and 512 and char_length(limit_key) between 1 and 512`,
       ),
-      check('jobs_json', sql`jsonb_typeof(errors) = 'array' and jsonb_typeof(meta) = 'object'`),
+      check('jobs_errors', sql`jsonb_typeof(errors) = 'array'`),
     ],
   );
 }

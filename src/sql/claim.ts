@@ -103,8 +103,13 @@ export function jobOf(row: Row, lockedBy: string): ClaimedJob {
     maxAttempts: numberOf(row['maxAttempts']),
     payloadVersion: numberOf(row['payloadVersion']),
     timeoutMs: row['timeoutMs'] == null ? undefined : numberOf(row['timeoutMs']),
-    meta: row['meta'] == null ? undefined : JSON.parse(textOf(row['meta'])),
+    meta: row['meta'] == null ? undefined : objectOf(JSON.parse(textOf(row['meta']))),
   };
+}
+
+/** Plain SQL may have put something else there. */
+function objectOf(json: unknown): ClaimedJob['meta'] {
+  return typeof json === 'object' && json !== null && !Array.isArray(json) ? { ...json } : undefined;
 }
 
 /** What the last row of the answer tells in the place of a payload. */

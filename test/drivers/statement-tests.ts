@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm';
 import { expect, it } from 'vitest';
 import { isRowFault, sqlState } from '../../src/database/sqlstate.js';
 import { claim } from '../../src/sql/claim.js';
+import { claimTold } from '../../src/sql/claim-told.js';
 import { completeIn } from '../../src/sql/complete.js';
 import { heartbeat } from '../../src/sql/heartbeat.js';
 import { releaseClaims } from '../../src/sql/release-claims.js';
@@ -57,7 +58,7 @@ export function statementTests(used: UsedDriver): void {
     await queue.enqueueMany(used.db, [
       { kind: 'greet', payload: { n: 1 } },
       { kind: 'greet', payload: 'second', priority: 5 },
-      { kind: 'task', payload: { does: 'end' }, maxAttempts: 2 },
+      { kind: 'task', payload: { does: 'end' }, maxAttempts: 2, timeoutMs: 50, meta: { 'trace "': [1] } },
       { kind: 'greet', payload: null, delayMs: 3_600_000 },
     ]);
     const want = new Map([
@@ -65,13 +66,37 @@ export function statementTests(used: UsedDriver): void {
       ['default', 3],
     ]);
     const kinds = ['greet', 'task', 'unheard of'];
-    const common = { lockedBy: 'worker/1', attempt: 1 };
+    const common = { lockedBy: 'worker/1', attempt: 1, payloadVersion: 1 };
+    const more = { timeoutMs: 50, meta: { 'trace "': [1] } };
     expect((await claim(used.db, table, { want, kinds, lockedBy: 'worker/1' })).jobs).toEqual([
-      { ...common, id: 3, queue: 'tasks', kind: 'task', payload: { does: 'end' }, maxAttempts: 2 },
+      { ...common, id: 3, queue: 'tasks', kind: 'task', payload: { does: 'end' }, maxAttempts: 2, ...more },
       { ...common, id: 2, queue: 'default', kind: 'greet', payload: 'second', maxAttempts: 3 },
       { ...common, id: 1, queue: 'default', kind: 'greet', payload: { n: 1 }, maxAttempts: 3 },
     ]);
     expect(await claim(used.db, table, { want, kinds, lockedBy: 'worker/2' })).toMatchObject(nothing);
+  });
+
+  it('claim the one job that was told of, whatever way it was enqueued', async () => {
+    const meta = { trace: 'a' };
+    await queue.enqueue(used.db, 'greet', { n: 1 }, { queue: 'tasks', timeoutMs: 7, meta });
+    await queue.enqueue(used.db, 'greet', { n: 2 }, { queue: 'tasks', timeoutMs: 7, meta, dedupeKey: 'a' });
+    const replace = { dedupeKey: 'b', onDuplicate: 'replace' } as const;
+    await queue.enqueue(used.db, 'greet', { n: 0 }, { timeoutMs: 8, ...replace });
+    await queue.enqueue(used.db, 'greet', { n: 3 }, { queue: 'tasks', timeoutMs: 7, meta, ...replace });
+    for (const id of [1, 2, 3]) {
+      const told = { id, queue: 'tasks', kinds: ['greet'], lockedBy: `worker/${id}` };
+      const expected = {
+        id,
+        kind: 'greet',
+        payload: { n: id },
+        attempt: 1,
+        payloadVersion: 1,
+        timeoutMs: 7,
+        meta,
+      };
+      expect(await claimTold(used.db, table, told)).toMatchObject(expected);
+      expect(await claimTold(used.db, table, told)).toBeUndefined();
+    }
   });
 
   it('claim nothing for no kinds and for no queues', async () => {

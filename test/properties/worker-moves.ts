@@ -80,7 +80,18 @@ export const claimSome = fc
           const expected = crowd
             .claim(request)
             .map(({ id, lockedBy, queue, kind, attempts, maxAttempts }) => {
-              return { id, lockedBy, queue, kind, payload: {}, attempt: attempts, maxAttempts };
+              return {
+                id,
+                lockedBy,
+                queue,
+                kind,
+                payload: {},
+                attempt: attempts,
+                maxAttempts,
+                payloadVersion: 1,
+                timeoutMs: undefined,
+                meta: undefined,
+              };
             });
           deepStrictEqual({ jobs, refused }, { jobs: expected, refused: [] });
           crowd.worker(n).runs.push(...jobs.map((job) => ({ ...idOf(job), ended: false })));

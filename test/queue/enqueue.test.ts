@@ -59,6 +59,26 @@ describe('enqueue', () => {
     });
   });
 
+  it('puts what it says beside the payload, on another queue of the registry', async () => {
+    const options = { queue: 'mail', timeoutMs: 1_500, meta: { trace: 'a', gone: undefined } } as const;
+    const expected = { queue: 'mail', timeoutMs: 1_500, meta: { trace: 'a' } };
+    const { id } = await queue.enqueue(database.db, 'ping', undefined, options);
+    expect(await row(database.sql, id)).toMatchObject(expected);
+    const list = await queue.enqueueMany(database.db, [
+      { kind: 'ping' },
+      { kind: 'ping', ...options },
+      { kind: 'ping', ...options, meta: { trace: 'b' } },
+      { kind: 'ping', ...options, dedupeKey: 'k' },
+    ]);
+    const rows = await Promise.all(list.map((one) => row(database.sql, one.id)));
+    expect(rows).toMatchObject([
+      { queue: 'default', timeoutMs: null, meta: null },
+      expected,
+      { ...expected, meta: { trace: 'b' } },
+      { ...expected, dedupeKey: 'k' },
+    ]);
+  });
+
   it('shows the job to others at commit, not before', async () => {
     const id = await database.db.transaction(async (tx) => {
       const enqueued = await queue.enqueue(tx, 'ping');

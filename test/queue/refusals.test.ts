@@ -55,6 +55,17 @@ const wrong: readonly Wrong[] = [
   { what: 'both runAt and delayMs', ...option('runAt', new Date(), { delayMs: 0 }) },
   ...options('priority', [-32_769, 32_768, 2 ** 31, 1.5, Number.NaN, '1', 1n, {}]),
   ...options('maxAttempts', [0, -1, 1.5, 32_768, 2 ** 31, Number.NaN, '3']),
+  ...options('timeoutMs', [0, -1, 1.5, 2 ** 31, Number.POSITIVE_INFINITY, '5']),
+  ...[5, 'text', [], new Date(), { at: new Date() }, circle()].map((meta, n) => ({
+    what: `meta that is no object of JSON (${n})`,
+    item: { kind: 'ping', meta },
+    error: { code: 'INVALID_OPTION', data: { option: 'meta' } },
+  })),
+  {
+    what: 'a queue that no kind is on',
+    item: { kind: 'ping', queue: 'mial' },
+    error: { code: 'UNKNOWN_QUEUE', data: { queue: 'mial' } },
+  },
   ...options('delayMs', [-1, Number.NaN, Number.POSITIVE_INFINITY, 1e13, '5', 5n, new Date()]),
   ...options('runAt', [new Date(Number.NaN), new Date(Date.UTC(20_000, 0)), 1_800_000_000, 1.8e12, {}]),
   ...options('runAt', ['2027-01-01', '2027-01-01T08:00:00', 'tomorrow', '', 'infinity', '0044-03-15 BC']),

@@ -37,7 +37,7 @@ const forbidden: { readonly [Role in QueueRole]: readonly string[] } = {
     "insert into jobs (kind, payload) values ('greet', '{}') on conflict (id) do update set kind = 'other'",
     insert('id', '-1'),
     insert('attempts', '3'),
-    insert('meta', `'{"a": 1}'`),
+    insert('again', `'{"a": 1}'`),
     set('priority', '100'),
     set('run_at', "now() + interval '1 year'"),
     'delete from jobs where id > 0',

@@ -66,6 +66,7 @@ export async function explain(sql: Sql, mode: PlanMode, statement: SQL): Promise
 }
 
 function literal(value: unknown): string {
+  if (value === null) return 'null';
   if (Array.isArray(value)) return value.length === 0 ? `'{}'` : `array[${value.map(literal).join(', ')}]`;
   return typeof value === 'number' ? String(value) : `'${String(value).replaceAll("'", "''")}'`;
 }

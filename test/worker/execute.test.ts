@@ -32,6 +32,23 @@ describe('the time limit', () => {
     expect(reasons).toMatchObject([{ code: 'HANDLER_TIMEOUT', data: { id, timeoutMs: 50 } }]);
   });
 
+  it('is that of the enqueue, where that has one', async () => {
+    const metas: unknown[] = [];
+    const handler: TaskHandler = ({ n }, { meta }) => {
+      metas.push(meta);
+      return n === 1 ? new Promise<void>(() => {}) : undefined;
+    };
+    const { add, seen } = await startTask(handler, { slots: 1, timeoutMs: 3_600_000 });
+
+    await add(1, { timeoutMs: 40, meta: { trace: 'a' }, maxAttempts: 1 });
+    await until(() => seen.discarded.length, { what: 'the time limit' });
+    await add(2);
+    await until(() => seen.completed.length, { what: 'one without' });
+
+    expect(seen.discarded[0]?.error).toMatchObject({ code: 'HANDLER_TIMEOUT', data: { timeoutMs: 40 } });
+    expect(metas).toEqual([{ trace: 'a' }, undefined]);
+  });
+
   it.each(['resolves', 'rejects'] as const)('ignores a handler that %s later', async (how) => {
     const late = createGate();
     const ended = createGate();

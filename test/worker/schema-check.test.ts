@@ -48,7 +48,7 @@ it('names an index whose predicate was changed, and runs jobs all the same', asy
 });
 
 it('in one line of the log each: a warning, or an error where something fails', async () => {
-  await database.sql.unsafe(`drop index jobs_claim; ${changed}; alter table jobs drop column meta`);
+  await database.sql.unsafe(`drop index jobs_claim; ${changed}; alter table jobs drop column result`);
   const lines: string[] = [];
   const line = (level: string) => (text: string) => void lines.push(`${level} ${text}`);
   const worker = createWorker({
@@ -62,10 +62,10 @@ it('in one line of the log each: a warning, or an error where something fails', 
   await worker.start();
   await until(() => seen.problem.length === 2, { what: 'the problems' });
   await worker.stop();
-  await database.sql`alter table jobs add column meta jsonb`;
+  await database.sql`alter table jobs add column result jsonb`;
   expect(lines).toEqual([
     expect.stringMatching(
-      /^error drizzle-queue: There is no column "public"\."jobs"\."meta"\. Run: npx drizzle-kit/,
+      /^error drizzle-queue: There is no column "public"\."jobs"\."result"\. Run: npx drizzle-kit/,
     ),
     expect.stringMatching(
       /^warn drizzle-queue: The index "jobs_claim" on "public"\."jobs" has the predicate/,

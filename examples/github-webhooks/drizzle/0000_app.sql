@@ -61,7 +61,7 @@ CREATE TABLE "jobs" (
 	CONSTRAINT "jobs_counts" CHECK (attempts >= 0 and max_attempts >= 1 and timeout_s >= 1 and timeout_ms >= 1 and payload_version >= 1),
 	CONSTRAINT "jobs_names" CHECK (char_length(queue) between 1 and 128 and char_length(kind) between 1 and 128),
 	CONSTRAINT "jobs_keys" CHECK (char_length(dedupe_key) between 1 and 512 and char_length(limit_key) between 1 and 512),
-	CONSTRAINT "jobs_json" CHECK (jsonb_typeof(errors) = 'array' and jsonb_typeof(meta) = 'object')
+	CONSTRAINT "jobs_errors" CHECK (jsonb_typeof(errors) = 'array')
 );
 --> statement-breakpoint
 ALTER TABLE "event_jobs" ADD CONSTRAINT "event_jobs_event_id_events_id_fk" FOREIGN KEY ("event_id") REFERENCES "public"."events"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint

@@ -37,6 +37,10 @@ await queue.enqueue(tx, 'ping', { delayMs: 1 });
 await queue.enqueue(tx, 'sendReceipt', { orderId: 1, note: undefined });
 
 // The options.
+// @ts-expect-error TS2322: Type '"mial"' is not assignable to type '"default" | "mail" | "reports"
+await queue.enqueue(tx, 'ping', undefined, { queue: 'mial' });
+// @ts-expect-error TS2322: Type 'number' is not assignable to type
+await queue.enqueue(tx, 'ping', undefined, { meta: 5 });
 // @ts-expect-error TS2561: 'delayMS' … Did you mean to write 'delayMs'?
 await queue.enqueue(tx, 'sendReceipt', { orderId: 1 }, { delayMS: 1 });
 // @ts-expect-error TS2322: Type 'string' is not assignable to type 'number'.
@@ -64,7 +68,7 @@ await queue.enqueueMany(tx, [
   { kind: 'reindex', payload: { courseId: 1 } },
 ]);
 await queue.enqueueMany(tx, [
-  // @ts-expect-error TS2322: Property 'payload' is missing … 'EnqueueItem<"sendReceipt", Receipt>'
+  // @ts-expect-error TS2322: Property 'payload' is missing … 'EnqueueItem<"sendReceipt", Receipt,
   { kind: 'sendReceipt' },
 ]);
 await queue.enqueueMany(tx, [
@@ -72,7 +76,7 @@ await queue.enqueueMany(tx, [
   { kind: 'ping', payload: { x: 1 } },
 ]);
 await queue.enqueueMany(tx, [
-  // @ts-expect-error TS2561: 'delay' does not exist in type 'EmptyItem<"ping">'. Did you mean to write 'delayMs'?
+  // @ts-expect-error TS2561: 'delay' does not exist in type 'EmptyItem<"ping", … Did you mean to write 'delayMs'?
   { kind: 'ping', delay: 1 },
 ]);
 
