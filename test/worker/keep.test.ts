@@ -125,6 +125,29 @@ it.each<[string, unknown, string]>([
   expect(seen).toMatchObject({ completed: [], error: [] });
 });
 
+it('a result that comes after the time limit is not looked at', async () => {
+  const [late, resolved] = [createGate(), createGate()];
+  let asked = 0;
+  const { add, seen, worker } = await start(
+    async () => {
+      await late.passed;
+      queueMicrotask(() => queueMicrotask(() => queueMicrotask(resolved.open)));
+      return circle as unknown as Result;
+    },
+    { timeoutMs: 50, maxAttempts: 1, retry: () => void asked++ },
+  );
+  const id = await add('keeps', 1);
+  await until(() => seen.discarded.length, { what: 'the time limit' });
+  late.open();
+  await resolved.passed;
+  await worker.stop();
+  expect(asked).toBe(1);
+  expect(await row(database.sql, id)).toMatchObject({
+    state: 'discarded',
+    lastError: expect.stringContaining('took longer than 50 ms'),
+  });
+});
+
 it('a kind that keeps nothing may return what cannot be stored', async () => {
   const registry = defineJobs({ goes: job<void, Result>().onComplete('keep').onComplete('delete') });
   const worker = createWorker({
