@@ -2,6 +2,7 @@
 import { desc, eq } from 'drizzle-orm';
 import { expectTypeOf } from 'vitest';
 import type {
+  AnyRegistry,
   DeadLetterGroup,
   JobCounts,
   JobOf,
@@ -80,8 +81,8 @@ export async function waitForOthers(): Promise<void> {
   expectTypeOf(await others.wait(db, 'sweep', 1)).toEqualTypeOf<void>();
 }
 
-// What an app's own function may ask for.
-export const readsAny = (reading: Reading<Registry>) => reading.counts(db);
+// What a function may ask for that knows no registry, and one that knows this one.
+export const readsAny = (reading: Reading<AnyRegistry>) => reading.counts(db);
 export const countsOf = (some: Pick<Queue<Registry>, 'counts'>) => some.counts(db);
 void readsAny(queue);
 void countsOf(strictQueue);
