@@ -25,7 +25,7 @@ export function checkConditions<Name extends State>(
   return {
     ...(state === undefined ? {} : { state: oneOf('state', state, states) }),
     // Not only those of the registry: a kind that was dropped has left jobs.
-    ...(kind === undefined ? {} : { kind: String(kind) }),
+    ...(kind === undefined ? {} : { kinds: [String(kind)] }),
     ...(queue === undefined ? {} : { queue: String(queue) }),
     ...instant('finishedBefore', finishedBefore),
     ...instant('finishedAfter', finishedAfter),

@@ -46,7 +46,7 @@ export function createReading(registry: AnyRegistry, jobs: JobsTable) {
       if (kindOf(registry, kind).$onComplete !== 'keep') throw notKept(kind);
       const id = checkId(given);
       const timeoutMs = checkWait(options);
-      return waitForResult({ kind, id, timeoutMs, look: () => findEnd(db, table, id) });
+      return waitForResult({ kind, names: [kind], id, timeoutMs, look: () => findEnd(db, table, id) });
     },
   } satisfies { readonly [Name in keyof Reading<AnyRegistry>]: unknown };
 }

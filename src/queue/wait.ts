@@ -10,6 +10,8 @@ const lookMs = 1_000;
 
 interface Awaited {
   readonly kind: string;
+  /** What its row may be called. */
+  readonly names: readonly string[];
   readonly id: number;
   readonly timeoutMs: number;
   look(): Promise<FoundEnd | undefined>;
@@ -21,7 +23,7 @@ export async function waitForResult(job: Awaited): Promise<unknown> {
   const until = began + job.timeoutMs;
   for (;;) {
     const end = await lookOnce(job, until - performance.now());
-    if (end?.kind !== job.kind) throw notFound(job, end);
+    if (!end || !job.names.includes(end.kind)) throw notFound(job, end);
     if (end.state === 'completed') return end.result;
     if (end.state === 'discarded') throw discarded(job, end);
     if (end.state === 'cancelled') throw error(job, 'JOB_CANCELLED', 'was cancelled');

@@ -1,11 +1,13 @@
 /** Conditions on `job` that a person's filters are made of. */
 import { type SQL, sql } from 'drizzle-orm';
+import { textArray } from '../database/parameters.js';
 import type { State } from '../words/states.js';
 
 /** What is left out does not matter. */
 export interface JobFilter {
   readonly state?: State | undefined;
-  readonly kind?: string | undefined;
+  /** Called one of these. */
+  readonly kinds?: readonly string[] | undefined;
   readonly queue?: string | undefined;
   /** ISO text with a zone; before and not at it. */
   readonly finishedBefore?: string | undefined;
@@ -26,12 +28,12 @@ const states: { readonly [Name in State]: SQL } = {
 
 /** One condition for each thing that is said. */
 export function conditionsOf(filter: JobFilter): SQL[] {
-  const { state, kind, queue, finishedBefore, finishedAfter, errorMatches } = filter;
+  const { state, kinds, queue, finishedBefore, finishedAfter, errorMatches } = filter;
   return [
     ...(state === undefined ? [] : [states[state]]),
     ...(finishedBefore === undefined ? [] : [sql`job.finished_at < ${finishedBefore}::timestamptz`]),
     ...(finishedAfter === undefined ? [] : [sql`job.finished_at > ${finishedAfter}::timestamptz`]),
-    ...(kind === undefined ? [] : [sql`job.kind = ${kind}::text`]),
+    ...(kinds === undefined ? [] : [sql`job.kind = any(${textArray(kinds)})`]),
     ...(queue === undefined ? [] : [sql`job.queue = ${queue}::text`]),
     // null where there is no error, and not false
     ...(errorMatches === undefined

@@ -210,7 +210,7 @@ describe.each<[string, () => Promise<unknown>]>([
       ['of all', {}],
       ['of those that run', { state: 'running' }],
       ['of those that were discarded', { state: 'discarded' }],
-      ['of one kind of those that were discarded', { state: 'discarded', kind: 'kind 3' }],
+      ['of one kind of those that were discarded', { state: 'discarded', kinds: ['kind 3'] }],
       ['of a queue', { queue: 'mixed', state: 'available' }],
       ['of those that were over before all', { finishedBefore: '2020-01-01T00:00:00Z' }],
       ['of a state that none is in', { state: 'cancelled' }],
@@ -263,7 +263,7 @@ describe.each<[string, () => Promise<unknown>]>([
       ['kind 3', 1_000],
       ['no such kind', 0],
     ])('a replay of jobs of the kind %j goes through those that are over once', async (kind, found) => {
-      const filter = { state: 'discarded', kind } as const;
+      const filter = { state: 'discarded', kinds: [kind] } as const;
       const explained = await plan((db) => findFinal(db, table, filter, 1_000));
 
       expect(explained.Plan['Actual Rows']).toBe(found);
