@@ -18,6 +18,7 @@ export type {
 } from './queue/moves.js';
 export type { EmptyItem, EnqueueItem, Queue, QueueOptions } from './queue/queue.js';
 export { createQueue } from './queue/queue.js';
+export type { ReadableRow, ReadRow } from './queue/read-row.js';
 export type {
   CountFilter,
   DeadLetterFilter,
@@ -39,6 +40,7 @@ export { job } from './registry/job.js';
 export type { JsonObject, JsonValue } from './registry/json.js';
 export type { AnyRegistry, JobTypes, PayloadOf, Registry, ResultOf } from './registry/registry.js';
 export { defineJobs } from './registry/registry.js';
+export type { Upgrade } from './registry/upgrades.js';
 export { QueueError, type QueueErrorCode } from './words/errors.js';
 export type { JobError, StoredPayload, StoredResult } from './words/row-types.js';
 export type { FinalState, State } from './words/states.js';

@@ -103,9 +103,11 @@ const ways: Record<MoveName, readonly Way[]> = {
       reschedule(database.db, table, channel, [id], { runAt: '2999-01-01T00:00:00.000Z' }),
     ),
   ],
-  update: [byPerson('available', (id) => update(database.db, table, [id], 'greet', '{"n": 1}'))],
+  update: [byPerson('available', (id) => update(database.db, table, [id], anotherPayload))],
   remove: [byPerson('gone', (id) => remove(database.db, table, channel, [id]))],
 };
+
+const anotherPayload = { kinds: ['greet'], payload: '{"n": 1}', payloadVersion: 1 };
 
 function byPerson(to: Destination, make: (id: number) => Promise<MovedRow[]>): Way {
   return {

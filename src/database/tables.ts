@@ -22,7 +22,10 @@ import {
 import type { JobError, RowTypes, StoredPayload } from '../words/row-types.js';
 import { states } from '../words/states.js';
 
-type Kind<R extends RowTypes> = keyof R['kinds'] & string;
+// A row from before a kind was renamed has an alias of it.
+type Kind<R extends RowTypes> =
+  | (keyof R['kinds'] & string)
+  | NonNullable<R['kinds'][keyof R['kinds']]['$aliases']>[number];
 // Kind by kind: of the union of all payloads, the `void` of a kind without one would not be replaced.
 type Payload<R extends RowTypes> = {
   [K in keyof R['kinds']]: StoredPayload<R['kinds'][K]['$payload']>;

@@ -15,17 +15,18 @@ interface Given {
   readonly errorMatches?: unknown;
 }
 
-/** Each checked; what is not given is not in the answer. */
+/** Each checked; what is not given is not in the answer. `namesOf` gives what jobs of a kind may be called. */
 export function checkConditions<Name extends State>(
   { state, kind, queue, finishedBefore, finishedAfter, errorMatches }: Given,
   states: readonly Name[],
+  namesOf: (kind: string) => readonly string[],
 ): JobFilter & { readonly state?: Name } {
   if (kind !== undefined) checkName('kind', kind);
   if (queue !== undefined) checkName('queue', queue);
   return {
     ...(state === undefined ? {} : { state: oneOf('state', state, states) }),
     // Not only those of the registry: a kind that was dropped has left jobs.
-    ...(kind === undefined ? {} : { kinds: [String(kind)] }),
+    ...(kind === undefined ? {} : { kinds: namesOf(String(kind)) }),
     ...(queue === undefined ? {} : { queue: String(queue) }),
     ...instant('finishedBefore', finishedBefore),
     ...instant('finishedAfter', finishedAfter),

@@ -35,14 +35,17 @@ export function checkReplayOptions(given: unknown): boolean {
 
 const filterKeys = ['state', 'kind', 'queue', 'finishedBefore', 'finishedAfter', 'errorMatches', 'limit'];
 
-/** The filter of a replay, and how many it takes. */
-export function checkFilter(given: unknown): { readonly filter: FinalFilter; readonly limit: number } {
+/** The filter of a replay, and how many it takes. `namesOf` gives what jobs of a kind may be called. */
+export function checkFilter(
+  given: unknown,
+  namesOf: (kind: string) => readonly string[],
+): { readonly filter: FinalFilter; readonly limit: number } {
   // A Set of ids or a Date has no keys, and would stand for all that were discarded.
   if (!isPlain(given)) throw invalidOption('the jobs', 'an id, a list of ids or a filter', given);
   checkKeys('the replay filter', given, filterKeys);
   const { limit = 1_000, ...conditions } = given;
   return {
-    filter: { state: 'discarded', ...checkConditions(conditions, finalStates) },
+    filter: { state: 'discarded', ...checkConditions(conditions, finalStates, namesOf) },
     limit: wholeNumber('limit', limit, 1, 100_000),
   };
 }

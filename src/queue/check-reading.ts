@@ -7,11 +7,14 @@ import { states } from '../words/states.js';
 import { checkConditions, isPlain } from './check-filter.js';
 import { checkId } from './check-moves.js';
 
+type NamesOf = (kind: string) => readonly string[];
+
 const ofJobs = ['kind', 'queue'];
 const ofEnds = [...ofJobs, 'finishedBefore', 'finishedAfter', 'errorMatches'];
 const orders = ['newest', 'oldest'] as const;
 
-export function checkList(given: unknown): PageRequest {
+/** `namesOf` gives what jobs of a kind may be called, here and below. */
+export function checkList(given: unknown, namesOf: NamesOf): PageRequest {
   const what = 'the filter of list(…)';
   const { order, limit, after, ...conditions } = fields(what, given, [
     ...ofEnds,
@@ -21,20 +24,26 @@ export function checkList(given: unknown): PageRequest {
     'after',
   ]);
   return {
-    filter: checkConditions(conditions, states),
+    filter: checkConditions(conditions, states, namesOf),
     newestFirst: oneOf('order', order ?? 'newest', orders) === 'newest',
     limit: wholeNumber('limit', limit ?? 100, 1, 1_000),
     after: after === undefined ? undefined : checkId(after, 'after'),
   };
 }
 
-export function checkCounts(given: unknown): JobFilter {
-  return checkConditions(fields('the filter of counts(…)', given, [...ofJobs, 'state']), states);
+export function checkCounts(given: unknown, namesOf: NamesOf): JobFilter {
+  return checkConditions(fields('the filter of counts(…)', given, [...ofJobs, 'state']), states, namesOf);
 }
 
-export function checkDeadLetters(given: unknown): { readonly filter: JobFilter; readonly limit: number } {
+export function checkDeadLetters(
+  given: unknown,
+  namesOf: NamesOf,
+): { readonly filter: JobFilter; readonly limit: number } {
   const { limit, ...conditions } = fields('the filter of deadLetters(…)', given, [...ofEnds, 'limit']);
-  return { filter: checkConditions(conditions, states), limit: wholeNumber('limit', limit ?? 100, 1, 1_000) };
+  return {
+    filter: checkConditions(conditions, states, namesOf),
+    limit: wholeNumber('limit', limit ?? 100, 1, 1_000),
+  };
 }
 
 /** How long to wait. */

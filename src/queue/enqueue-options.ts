@@ -84,6 +84,7 @@ export function newJob(
     queue: options.queue == null ? type.$queue : queueOf(registry, options.queue),
     kind: String(kind),
     payload: payloadText(String(kind), payload, maxPayloadBytes),
+    payloadVersion: type.version,
     priority: wholeNumber('priority', priority, ...limits.priority),
     when: checkWhen(options) ?? { delayMs: 0 },
     maxAttempts: wholeNumber('maxAttempts', maxAttempts, ...limits.maxAttempts),

@@ -16,7 +16,7 @@ export interface RowOfKind<R extends AnyRegistry, Kind extends keyof R['kinds']>
   readonly result?: StoredResult<R['kinds'][Kind]['$result']>;
 }
 
-/** Whether the row is of this kind. Looks at `kind` alone. */
+/** Whether the row is called so. Looks at `kind` alone: not at aliases, nor at the version. */
 export function isKind<R extends AnyRegistry, Kind extends keyof R['kinds'] & string>(
   registry: R,
   row: AnyRow | null | undefined,

@@ -2,6 +2,7 @@
 import { type Executor, isTransaction } from '../database/executor.js';
 import { channelOf, tableName } from '../database/table-name.js';
 import type { JobsTable } from '../database/tables.js';
+import { namesOf } from '../registry/aliases.js';
 import { payloadText } from '../registry/payload.js';
 import { type AnyRegistry, kindOf } from '../registry/registry.js';
 import { cancel } from '../sql/cancel.js';
@@ -62,7 +63,7 @@ export function createMoves({ registry, jobs, maxPayloadBytes, assertUsable }: M
       const preview = checkReplayOptions(options);
       if (Array.isArray(which)) return replayEach(tx, checkIds(which), preview);
       if (typeof which === 'object' && which !== null) {
-        const { filter, limit } = checkFilter(which);
+        const { filter, limit } = checkFilter(which, (kind) => namesOf(registry.kinds, kind));
         return replayEach(tx, await findFinal(tx, table, filter, limit), preview, filter);
       }
       const id = checkId(which);
@@ -82,10 +83,12 @@ export function createMoves({ registry, jobs, maxPayloadBytes, assertUsable }: M
 
     async update(tx: Executor, kind: string, given: unknown, payload?: unknown) {
       assertUsable(tx);
-      kindOf(registry, kind);
+      const { version } = kindOf(registry, kind);
       const id = checkId(given);
       const text = payloadText(kind, payload, maxPayloadBytes);
-      return one(tx, id, (db, ids) => update(db, table, ids, kind, text));
+      const names = namesOf(registry.kinds, kind);
+      const fresh = { kinds: names, payload: text, payloadVersion: version };
+      return one(tx, id, (db, ids) => update(db, table, ids, fresh));
     },
 
     remove(tx: Executor, ids: unknown) {

@@ -39,7 +39,7 @@ export interface ReplayOptions {
 export interface ReplayFilter<Kind extends string = string> {
   /** @default 'discarded' */
   readonly state?: FinalState | undefined;
-  /** Of this kind. @default any */
+  /** Of this kind, also those that are called one of its aliases. @default any */
   readonly kind?: Kind | undefined;
   /** Of this queue. @default any */
   readonly queue?: string | undefined;
@@ -99,7 +99,8 @@ export interface Moves<R extends AnyRegistry, Tx> {
   /** A waiting job is due now, also one that waits for a retry. */
   runNow(tx: Tx, id: number): Promise<MoveAnswer<'available'>>;
   /**
-   * Gives a waiting job of this kind another payload, checked like that of an enqueue. A job of another kind is `refused`.
+   * Gives a waiting job of this kind, or of one of its aliases, another payload, checked like that of an enqueue, and the
+   * version that the kind has now. A job of another kind is `refused`.
    *
    * @throws QueueError also `UNKNOWN_KIND`, `INVALID_PAYLOAD`
    */

@@ -19,6 +19,7 @@ import { type AnyRow, isKind, type RowOfKind } from './is-kind.js';
 import { createMoves } from './make-moves.js';
 import { createReading } from './make-reading.js';
 import type { Moves } from './moves.js';
+import { type ReadableRow, type ReadRow, readRow } from './read-row.js';
 import type { Reading } from './reading.js';
 
 /** One job of a list. */
@@ -74,8 +75,9 @@ export interface Queue<R extends AnyRegistry, Tx = Executor> extends Moves<R, Tx
   ): Promise<Enqueued[]>;
   /**
    * Whether a row of {@link tables} is of this kind; then its payload has the kind's type. It is what the registry says
-   * today: nothing is checked, and a row may be older than the type. Takes whole rows, joined rows and any selection
-   * with `kind` and `payload`; false for `undefined` and `null`. Usable detached.
+   * today: nothing is checked, a row may be older than the type, and one that has an alias of the kind is not it. For
+   * such rows {@link read} them first. Takes whole rows, joined rows and any selection with `kind` and `payload`; false
+   * for `undefined` and `null`. Usable detached.
    *
    * @throws QueueError `UNKNOWN_KIND`
    */
@@ -83,6 +85,15 @@ export interface Queue<R extends AnyRegistry, Tx = Executor> extends Moves<R, Tx
     row: AnyRow | null | undefined,
     kind: Kind,
   ): row is RowOfKind<R, Kind>;
+  /**
+   * The row as the registry has it today: an alias becomes its kind, an older payload is upgraded, and `payloadVersion` is
+   * that of the kind. Its type is a union by kind: `switch (row.kind)` narrows the payload. Takes any selection with
+   * `kind`, `payload` and `payloadVersion`, and leaves it as it is. Usable detached.
+   *
+   * @throws QueueError `UNKNOWN_KIND`; `PAYLOAD_NOT_UPGRADED` where a step throws or none is known for its version, and for
+   * a row of a newer release; `INVALID_OPTION` for what is no such row
+   */
+  read<Row extends ReadableRow>(row: Row): ReadRow<R, Row>;
 }
 
 /** What {@link createQueue} takes besides the registry. */
@@ -159,6 +170,8 @@ export function createQueue<Kinds extends JobTypes>(
     ): row is RowOfKind<Registry<Kinds>, Kind> {
       return isKind(registry, row, kind);
     },
+
+    read: <Row extends ReadableRow>(row: Row) => readRow(registry, row),
   });
 }
 

@@ -9,8 +9,9 @@ export interface StoredJob<Kind extends string, Payload, Result> {
   readonly id: number;
   readonly queue: string;
   readonly kind: Kind;
-  /** As it was stored, by whatever release enqueued it; nothing is checked. */
+  /** Upgraded to the version of the registry, else unchecked: as whatever release has enqueued it. */
   readonly payload: Payload;
+  /** That of the registry; another one where the payload could not be upgraded, and is as it was stored. */
   readonly payloadVersion: number;
   readonly priority: number;
   /** Not before this; also the time of a retry. An infinite one is the end of the year 9999, or the beginning of 1. */
@@ -148,8 +149,9 @@ export type KeptKind<
 
 /**
  * Reads jobs. Each takes a database or a transaction first, is one statement, changes nothing and locks nothing. Usable
- * detached. Kinds and payloads have the types that the registry gives them today: rows of kinds that it does not have any
- * more are read as well, unless `kind` says otherwise.
+ * detached. Kinds and payloads have the types that the registry gives them today, and jobs are as `queue.read` gives rows:
+ * aliases and upgrades applied. Rows of kinds that the registry does not have any more are read as well, as they are.
+ * `kind` also finds rows that have an alias of it; `counts` and `deadLetters` call these by that.
  *
  * Each throws QueueError before any SQL: `INVALID_OPTION`, `INVALID_EXECUTOR`. Errors of Postgres come as Drizzle throws
  * them.

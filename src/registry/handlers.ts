@@ -18,6 +18,7 @@ export type Ended<Result> = [Result] extends [void] ? void : Settled;
 /** What a handler is told about its job, and the ways to end it other than returning or throwing. */
 export interface JobContext<Kind extends string = string, Result = void> {
   readonly id: number;
+  /** As the registry has it, also where the row is called by an alias. */
   readonly kind: Kind;
   /** The queue it was claimed from. */
   readonly queue: string;

@@ -5,6 +5,7 @@ import { checkDelay } from '../words/times.js';
 import type { JobOptions, OnDuplicate } from './job.js';
 
 export const jobDefaults = {
+  version: 1,
   maxAttempts: 10,
   timeoutMs: 15 * 60_000,
   rescueAfterMs: 60_000,
@@ -25,6 +26,7 @@ export const limits = {
 export const onDuplicates: readonly OnDuplicate[] = ['skip', 'replace', 'debounce'];
 
 const keys = [
+  'version',
   'maxAttempts',
   'timeoutMs',
   'rescueAfterMs',
@@ -48,7 +50,8 @@ export function checkJobOptions<Payload>(given: JobOptions<Payload>): JobOptions
     );
   }
   checkKeys('job(…)', given, keys);
-  const { maxAttempts, timeoutMs, rescueAfterMs, priority, retry, dedupeKey } = given;
+  const { version, maxAttempts, timeoutMs, rescueAfterMs, priority, retry, dedupeKey } = given;
+  if (version !== undefined) wholeNumber('version', version, 1, 32_767);
   if (maxAttempts !== undefined) wholeNumber('maxAttempts', maxAttempts, ...limits.maxAttempts);
   if (priority !== undefined) wholeNumber('priority', priority, ...limits.priority);
   if (timeoutMs !== undefined && timeoutMs !== Number.POSITIVE_INFINITY) {

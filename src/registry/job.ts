@@ -1,8 +1,9 @@
 /** `job<Payload, Result>(options)`: one kind of job, as `defineJobs` takes it. */
 
 import { checkName, oneOf } from '../words/checks.js';
-import { checkJobOptions } from './job-options.js';
+import { checkJobOptions, jobDefaults } from './job-options.js';
 import type { JsonObject } from './json.js';
+import { type Upgrade, type Versioned, withUpgrade } from './upgrades.js';
 
 /**
  * What an enqueue does when its dedupe key is taken by a job that has not ended:
@@ -17,6 +18,12 @@ export type OnDuplicate = 'skip' | 'replace' | 'debounce';
 
 /** What jobs of a kind have in common. An enqueue option wins over these, these win over the defaults. */
 export interface JobOptions<Payload> {
+  /**
+   * Which shape payloads of the kind have, from 1 to 32767. Each row keeps that of its enqueue. Raise it with each change
+   * of the shape, and say with {@link JobType.upgradeFrom} what becomes of jobs that wait.
+   * @default 1
+   */
+  readonly version?: number | undefined;
   /**
    * How often a job may start before it is discarded: a whole number from 1 to 32767.
    * @default 10
@@ -74,13 +81,18 @@ export interface JobOptions<Payload> {
  */
 export type OnComplete = 'delete' | 'keep';
 
-/** One kind of job: its types, its queue name and its options. Make it with {@link job}. */
+/**
+ * One kind of job: its types, its queue name and its options. Make it with {@link job}. `Oldest` is the payload that the
+ * last step of {@link JobType.upgradeFrom} takes.
+ */
 export interface JobType<
   Payload,
   Result,
   Queue extends string = 'default',
+  Oldest = Payload,
+  Alias extends string = never,
   Completed extends OnComplete = 'delete',
-> {
+> extends Versioned {
   /** The payload's type; there is no value. */
   readonly $payload: Payload;
   /** The type of what the handler returns; there is no value. */
@@ -89,17 +101,47 @@ export interface JobType<
   readonly $queue: Queue;
   /** What becomes of a row when its job completes. */
   readonly $onComplete: Completed;
+  /** Former names of the kind. */
+  readonly $aliases: readonly Alias[];
   readonly options: JobOptions<Payload>;
+  /** Of its payloads: that of the options, or 1. */
+  readonly version: number;
+  /** The steps from older payloads, the newest first. */
+  readonly upgrades: readonly Upgrade[];
   /**
    * The same kind on the queue of this name (1 to 128 characters). A method and not an option, so that the compiler
    * knows the name and can demand the handlers of the queues a worker serves.
    */
-  queue<const Name extends string>(name: Name): JobType<Payload, Result, Name, Completed>;
+  queue<const Name extends string>(name: Name): JobType<Payload, Result, Name, Oldest, Alias, Completed>;
+  /**
+   * The same kind, with a step for payloads of an older version: `upgrade` takes one of `version` and gives that of the
+   * next. The newest step comes first, and none is left out:
+   * `job<V3>({ version: 3 }).upgradeFrom<V2>(2, …).upgradeFrom<V1>(1, …)`.
+   *
+   * It runs when such a job is run or read, each time, so it should do nothing else. The row stays as it is. Where it
+   * throws, the attempt fails with `PAYLOAD_NOT_UPGRADED` and is retried after the usual backoff.
+   *
+   * @throws QueueError `INVALID_OPTION` unless `version` is the one below that of the last step, or of the kind
+   */
+  upgradeFrom<Old extends JsonObject<Old>>(
+    version: number,
+    upgrade: (old: Old) => Oldest,
+  ): JobType<Payload, Result, Queue, Old, Alias, Completed>;
+  /**
+   * The same kind, which also runs the jobs that were enqueued under these former names (1 to 128 characters each). Their
+   * rows keep the name and the version they have, so a kind that is renamed goes on counting its versions. Dedupe keys
+   * are kept apart by what rows are called: one under the old name does not hold that of the new one.
+   *
+   * @throws QueueError `INVALID_OPTION` for a name that does not fit
+   */
+  alias<const Name extends string>(
+    ...names: readonly Name[]
+  ): JobType<Payload, Result, Queue, Oldest, Alias | Name, Completed>;
   /**
    * The same kind with rows that stay when their jobs complete (`'keep'`), for `queue.wait` and for joins, or go (`'delete'`,
    * which is the default). The worker that ends a job decides, by its own registry. Kept rows are yours to delete.
    */
-  onComplete<const What extends OnComplete>(what: What): JobType<Payload, Result, Queue, What>;
+  onComplete<const What extends OnComplete>(what: What): JobType<Payload, Result, Queue, Oldest, Alias, What>;
 }
 
 /**
@@ -117,25 +159,53 @@ export function job<Payload extends JsonObject<Payload>, Result extends JsonObje
   options?: JobOptions<Payload>,
 ): JobType<Payload, Result>;
 export function job<Payload, Result>(options: JobOptions<Payload> = {}): JobType<Payload, Result> {
-  return onQueue(checkJobOptions(options), 'default', 'delete');
+  const checked = checkJobOptions(options);
+  const version = checked.version ?? jobDefaults.version;
+  return jobType({
+    options: checked,
+    version,
+    upgrades: [],
+    $queue: 'default',
+    $aliases: [],
+    $onComplete: 'delete',
+  });
 }
 
-function onQueue<Payload, Result, Queue extends string, Completed extends OnComplete>(
-  options: JobOptions<Payload>,
-  queue: Queue,
-  completed: Completed,
-): JobType<Payload, Result, Queue, Completed> {
+/** What there is of a kind when the program runs. */
+interface Parts<Payload, Queue, Alias, Completed> extends Versioned {
+  readonly options: JobOptions<Payload>;
+  readonly $queue: Queue;
+  readonly $aliases: readonly Alias[];
+  readonly $onComplete: Completed;
+}
+
+function jobType<
+  Payload,
+  Result,
+  Queue extends string,
+  Oldest,
+  Alias extends string,
+  Completed extends OnComplete,
+>(parts: Parts<Payload, Queue, Alias, Completed>): JobType<Payload, Result, Queue, Oldest, Alias, Completed> {
   const type = {
-    options,
-    $queue: queue,
-    $onComplete: completed,
+    ...parts,
     queue: <const Name extends string>(name: Name) => {
       checkName('queue', name);
-      return onQueue<Payload, Result, Name, Completed>(options, name, completed);
+      return jobType<Payload, Result, Name, Oldest, Alias, Completed>({ ...parts, $queue: name });
+    },
+    upgradeFrom: <Old>(version: number, upgrade: (old: Old) => Oldest) =>
+      jobType<Payload, Result, Queue, Old, Alias, Completed>({
+        ...parts,
+        upgrades: withUpgrade(parts, { from: version, upgrade }),
+      }),
+    alias: <const Name extends string>(...names: readonly Name[]) => {
+      for (const name of names) checkName('alias', name);
+      const $aliases = Object.freeze([...new Set([...parts.$aliases, ...names])]);
+      return jobType<Payload, Result, Queue, Oldest, Alias | Name, Completed>({ ...parts, $aliases });
     },
     onComplete: <const What extends OnComplete>(what: What) => {
       oneOf('onComplete', what, onCompletes);
-      return onQueue<Payload, Result, Queue, What>(options, queue, what);
+      return jobType<Payload, Result, Queue, Oldest, Alias, What>({ ...parts, $onComplete: what });
     },
   };
   jobTypes.add(type);

@@ -5,12 +5,16 @@
  */
 import { checkName } from '../words/checks.js';
 import { didYouMean, invalidOption, QueueError, show } from '../words/errors.js';
+import { checkAliases, kindOfAlias } from './aliases.js';
 import { isJobType, type JobType, type OnComplete } from './job.js';
 
 /** Kinds by name. */
 // The one place where `any` stands: a registry holds kinds of every payload, and JobType is invariant in it.
 // biome-ignore lint/suspicious/noExplicitAny: see above
-export type JobTypes = { readonly [kind: string]: JobType<any, any, string, OnComplete> };
+export type JobTypes = { readonly [kind: string]: JobType<any, any, string, any, string, OnComplete> };
+
+/** A kind of whatever types, for what only moves its payloads about. */
+export type AnyJobType = JobType<unknown, unknown, string, unknown, string, OnComplete>;
 
 /** What {@link defineJobs} gives. */
 export interface Registry<Kinds extends JobTypes = JobTypes> {
@@ -29,9 +33,11 @@ export type PayloadOf<R extends AnyRegistry, Kind extends keyof R['kinds']> = R[
 export type ResultOf<R extends AnyRegistry, Kind extends keyof R['kinds']> = R['kinds'][Kind]['$result'];
 
 /**
- * Names the kinds of jobs. The name is stored in each row: renaming a kind leaves its waiting rows without a handler.
+ * Names the kinds of jobs. The name is stored in each row: a kind that is renamed needs its old name as an
+ * {@link JobType.alias}, or its waiting rows have no handler.
  *
- * @throws QueueError `INVALID_OPTION` for a name that does not fit (1 to 128 characters) or a value that `job()` did not make
+ * @throws QueueError `INVALID_OPTION` for a name that does not fit (1 to 128 characters), a value that `job()` did not
+ * make, or an alias that is a kind or an alias of another one
  */
 export function defineJobs<const Kinds extends JobTypes>(kinds: Kinds): Registry<Kinds> {
   if (typeof kinds !== 'object' || kinds === null) {
@@ -41,6 +47,7 @@ export function defineJobs<const Kinds extends JobTypes>(kinds: Kinds): Registry
     checkName('kind', kind);
     if (!isJobType(type)) throw invalidOption(`kinds[${show(kind)}]`, 'made with job(…)', type);
   }
+  checkAliases(kinds);
   return Object.freeze({ kinds: Object.freeze({ ...kinds }) });
 }
 
@@ -54,6 +61,8 @@ export function assertRegistry(given: unknown): asserts given is AnyRegistry {
 
 function looksLikeJobType(type: unknown): boolean {
   if (typeof type !== 'object' || type === null || !('$queue' in type) || !('options' in type)) return false;
+  if (!('$aliases' in type && Array.isArray(type.$aliases))) return false;
+  if (!('upgrades' in type && Array.isArray(type.upgrades))) return false;
   return typeof type.$queue === 'string' && typeof type.options === 'object' && type.options !== null;
 }
 
@@ -75,16 +84,19 @@ function queueNames(registry: AnyRegistry): string[] {
 }
 
 /** The definition of a kind, or `UNKNOWN_KIND`. Names such as `constructor` are not found by accident. */
-export function kindOf(registry: AnyRegistry, kind: unknown): JobType<unknown, unknown, string, OnComplete> {
+export function kindOf(registry: AnyRegistry, kind: unknown): AnyJobType {
   if (typeof kind === 'string' && Object.hasOwn(registry.kinds, kind)) {
     const type = registry.kinds[kind];
     if (type) return type;
   }
   const names = Object.keys(registry.kinds);
   const near = typeof kind === 'string' ? didYouMean(kind, names) : '';
-  throw new QueueError(
-    'UNKNOWN_KIND',
-    `The registry has no kind ${show(kind)}.${near} Name it in defineJobs(…).`,
-    { data: { kind } },
-  );
+  const renamed = kindOfAlias(registry.kinds, kind);
+  const advice =
+    renamed === undefined
+      ? `${near} Name it in defineJobs(…).`
+      : ` It is an alias of ${show(renamed)}: use that.`;
+  throw new QueueError('UNKNOWN_KIND', `The registry has no kind ${show(kind)}.${advice}`, {
+    data: { kind },
+  });
 }

@@ -20,19 +20,28 @@ export interface Level {
   readonly sinceUs: number;
 }
 
+/** Which jobs a worker can run. */
+export interface Served {
+  /** Jobs of other kinds are left as they are: another release of the app has their handlers. */
+  readonly kinds: readonly string[];
+  /** Of each of the kinds, the newest version of its payloads; jobs of newer ones are left as well. @default any */
+  readonly versions?: readonly number[] | undefined;
+}
+
 /** Which jobs to take. */
-export interface Wanted {
+export interface Wanted extends Served {
   /** How many jobs to take from each queue, at most {@link largestClaim}. */
   readonly want: ReadonlyMap<string, number>;
   /** By queue. Other priorities are looked for, and at, as a whole. @default every priority is */
   readonly levels?: ReadonlyMap<string, readonly Level[]> | undefined;
-  /** Jobs of other kinds are left as they are: another release of the app has their handlers. */
-  readonly kinds: readonly string[];
   /** Only these jobs. @default any */
   readonly among?: readonly number[] | undefined;
   /** Not these. @default none */
   readonly except?: readonly number[] | undefined;
 }
+
+/** No row has a newer one. */
+const newestVersion = 32_767;
 
 /** A priority above and one below all that there are. */
 const [above, below] = [sql.raw('32768'), sql.raw('-32769')];
@@ -51,9 +60,9 @@ export function shapeOf({ among, except = [] }: Wanted): NextShape {
 export function valuesOf({
   want,
   levels,
-  kinds,
   among = [],
   except = [],
+  ...served
 }: Wanted): Record<NextValue, string> {
   // One that ended at a job due since before 1970 ended nowhere: there may be more of these.
   const known = [...want.keys()].map(
@@ -64,13 +73,21 @@ export function valuesOf({
     counts: arrayLiteral([...want.values()]),
     priorities: textArrayLiteral(known.map((list) => arrayLiteral(list.map(({ priority }) => priority)))),
     since: textArrayLiteral(known.map((list) => arrayLiteral(list.map(({ sinceUs }) => sinceUs)))),
-    kinds: textArrayLiteral(kinds),
+    ...servedValues(served),
     among: arrayLiteral(among),
     except: arrayLiteral(except),
   };
 }
 
-export type NextValue = 'queues' | 'counts' | 'priorities' | 'since' | 'kinds' | 'among' | 'except';
+export type NextValue =
+  | 'queues'
+  | 'counts'
+  | 'priorities'
+  | 'since'
+  | 'kinds'
+  | 'versions'
+  | 'among'
+  | 'except';
 
 /** `with …` up to `next`, the jobs to take, which it locks. */
 export function next(jobs: TableName, { among, except }: NextShape, value: (name: NextValue) => SQL): SQL {
@@ -94,7 +111,7 @@ next as materialized (  -- materialized: inlined into the update it could lock m
       where  job.state = 'available' and job.queue = want.queue and job.priority = level.priority
         and  job.run_at >= level.since
         and  job.run_at <= now()
-        and  coalesce(job.kind = any((select ${value('kinds')}::text::text[])::text[]), false)  -- coalesce: statistics of rare kinds flip the plan
+        and  ${isServed(sql`job`, value)}
         ${among ? sql`and job.id = any(${value('among')}::text::bigint[])` : sql``}
         ${except ? sql`and job.id <> all(${value('except')}::text::bigint[])` : sql``}
       order  by job.run_at, job.id
@@ -105,6 +122,27 @@ next as materialized (  -- materialized: inlined into the update it could lock m
     limit  want.n
   ) as due
 )`;
+}
+
+/** Whether a row is of one of the kinds, and of no newer version than is known of it. */
+export function isServed(row: SQL, value: (name: 'kinds' | 'versions') => SQL): SQL {
+  const kinds = sql`(select ${value('kinds')}::text::text[])`;
+  const versions = sql`(select ${value('versions')}::text::int[])`;
+  // coalesce, around all of it: the statistics of rare kinds flip the plan. And 1 before the look into the lists: it is what
+  // most rows have, and every kind takes it.
+  return sql`coalesce(${row}.kind = any(${kinds}::text[])
+                      and (${row}.payload_version = 1 or
+                           ${row}.payload_version <= ${versions}[pg_catalog.array_position(${kinds}, ${row}.kind)]), false)`;
+}
+
+/** The values of it. */
+export function servedValues({ kinds, versions }: Served): {
+  readonly [Name in 'kinds' | 'versions']: string;
+} {
+  return {
+    kinds: textArrayLiteral(kinds),
+    versions: arrayLiteral(versions ?? kinds.map(() => newestVersion)),
+  };
 }
 
 /**

@@ -5,22 +5,20 @@
 import { type SQL, sql } from 'drizzle-orm';
 import { compiled } from '../database/compiled.js';
 import type { Executor } from '../database/executor.js';
-import { textArrayLiteral } from '../database/parameters.js';
 import { rows } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 import { type ClaimedJob, jobOf } from './claim.js';
+import { isServed, type Served, servedValues } from './claim-next.js';
 
-export interface ToldClaim {
+export interface ToldClaim extends Served {
   readonly id: number;
   readonly queue: string;
-  /** Jobs of other kinds are left as they are. */
-  readonly kinds: readonly string[];
   /** `<worker>/<n>`, never used before. */
   readonly lockedBy: string;
 }
 
 /**
- * Claims the job if it is due, of these kinds, on this queue, and nobody holds it; undefined where it is not so, as for a
+ * Claims the job if it is due, one that this worker can run, on this queue, and nobody holds it; undefined where it is not so, as for a
  * job that somebody else was faster at. Never waits for its row.
  */
 export async function claimTold(
@@ -33,13 +31,13 @@ export async function claimTold(
 }
 
 /** The very statement that {@link claimTold} sends; the plan tests explain it. */
-export function claimToldStatement(jobs: TableName, { id, queue, kinds, lockedBy }: ToldClaim): SQL {
+export function claimToldStatement(jobs: TableName, { id, queue, lockedBy, ...served }: ToldClaim): SQL {
   const statement = statementOf.get(jobs) ?? compiled((value) => claimToldSql(jobs, value));
   statementOf.set(jobs, statement);
-  return statement({ id, queue, kinds: textArrayLiteral(kinds), lockedBy });
+  return statement({ id, queue, lockedBy, ...servedValues(served) });
 }
 
-type ToldValue = 'id' | 'queue' | 'kinds' | 'lockedBy';
+type ToldValue = 'id' | 'queue' | 'kinds' | 'versions' | 'lockedBy';
 
 const statementOf = new WeakMap<TableName, ReturnType<typeof compiled<ToldValue>>>();
 
@@ -55,7 +53,7 @@ where  job.id = (
          select told.id
          from   ${jobs} as told
          where  told.id = ${value('id')}::bigint and told.state = 'available' and told.queue = ${value('queue')}::text
-           and  told.run_at <= now() and told.kind = any(${value('kinds')}::text::text[])
+           and  told.run_at <= now() and ${isServed(sql`told`, value)}
          for update skip locked
        )
 -- "maxAttempts", and json as text: a client may rename columns, and keys in json as well (postgres.js has transforms)

@@ -18,9 +18,11 @@ export type StoredResult<Result> = [Result] extends [void]
     : null
   : Exclude<Result, undefined> | null;
 
-/** The part of a registry that types rows: its kinds, each with its payload. By itself: rows of any kind. */
+/** The part of a registry that types rows: its kinds, each with its payload and aliases. By itself: rows of any kind. */
 export interface RowTypes {
-  readonly kinds: { readonly [kind: string]: { readonly $payload: unknown } };
+  readonly kinds: {
+    readonly [kind: string]: { readonly $payload: unknown; readonly $aliases?: readonly string[] };
+  };
 }
 
 /** A payload as the table holds it: a kind without one stores `{}`. */

@@ -4,10 +4,16 @@ import { assertExecutor, isSingleClient, isTransaction } from '../database/execu
 import { sessionOpener } from '../database/session.js';
 import { tableName } from '../database/table-name.js';
 import { jobs as publicJobs } from '../database/tables.js';
+import { namesOf } from '../registry/aliases.js';
 import type { KindsOn } from '../registry/handlers.js';
-import type { JobType, OnComplete } from '../registry/job.js';
 import { jobDefaults } from '../registry/job-options.js';
-import { type AnyRegistry, assertRegistry, type JobTypes, queueOf } from '../registry/registry.js';
+import {
+  type AnyJobType,
+  type AnyRegistry,
+  assertRegistry,
+  type JobTypes,
+  queueOf,
+} from '../registry/registry.js';
 import { checkFunction, checkKeys, wholeNumber } from '../words/checks.js';
 import { didYouMean, invalidOption, QueueError, show } from '../words/errors.js';
 import type { Log } from './log.js';
@@ -70,7 +76,7 @@ export function checkWorkerOptions<
     table: tableName(jobs),
     slots,
     kinds: served,
-    servesAllKinds: served.size === servedKinds(registry, slots, undefined).length,
+    servesAllKinds: kinds.length === servedKinds(registry, slots, undefined).length,
     pollIntervalMs: wholeNumber('pollIntervalMs', pollIntervalMs, 10, 3_600_000),
     heartbeatMs,
     leaseMs: rescueAfterMs,
@@ -152,7 +158,7 @@ function checkHandlers(
     throw unknownHandler(registry, kinds, kind);
   }
   return new Map(
-    kinds.map((kind) => {
+    kinds.flatMap((kind): [string, ServedKind][] => {
       const handler = given.get(kind);
       if (handler === undefined) {
         throw new QueueError(
@@ -162,10 +168,18 @@ function checkHandlers(
         );
       }
       checkFunction(`handlers[${show(kind)}]`, handler);
-      const { options, $onComplete } = definition(registry, kind);
+      const { options, version, upgrades, $onComplete } = definition(registry, kind);
       const { timeoutMs = jobDefaults.timeoutMs, retry } = options;
-      const keeps = $onComplete === 'keep';
-      return [kind, { handler: handler as ServedKind['handler'], timeoutMs, retry, keeps }];
+      const served = {
+        name: kind,
+        handler: handler as ServedKind['handler'],
+        timeoutMs,
+        retry,
+        keeps: $onComplete === 'keep',
+        version,
+        upgrades,
+      };
+      return namesOf(registry.kinds, kind).map((name) => [name, served]);
     }),
   );
 }
@@ -181,7 +195,7 @@ function unknownHandler(registry: AnyRegistry, kinds: readonly string[], kind: s
   });
 }
 
-function definition(registry: AnyRegistry, kind: string): JobType<unknown, unknown, string, OnComplete> {
+function definition(registry: AnyRegistry, kind: string): AnyJobType {
   const type = registry.kinds[kind];
   if (type) return type;
   throw new QueueError('UNKNOWN_KIND', `The registry has no kind ${show(kind)}.`, { data: { kind } });

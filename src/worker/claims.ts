@@ -18,6 +18,8 @@ interface ClaimsOptions {
   /** `<worker>`: claims are `<worker>/<n>`. */
   readonly worker: string;
   readonly kinds: readonly string[];
+  /** Of each of the kinds, the newest version of its payloads. */
+  readonly versions: readonly number[];
   /** Hears of a claim whose answer was lost: it may have been committed all the same. */
   orphaned(lockedBy: string): void;
 }
@@ -39,7 +41,7 @@ export interface Claims {
 export function createClaims(
   statements: Statements,
   events: Events,
-  { table, worker, kinds, orphaned }: ClaimsOptions,
+  { table, worker, kinds, versions, orphaned }: ClaimsOptions,
 ): Claims {
   const refused = createRefused();
   let claims = 0;
@@ -115,7 +117,8 @@ export function createClaims(
       if (refused.ids().includes(id)) return 'gone';
       const lockedBy = `${worker}/${++claims}`;
       try {
-        const job = await statements.send((db) => claimTold(db, table, { id, queue, kinds, lockedBy }), {
+        const request = { id, queue, kinds, versions, lockedBy };
+        const job = await statements.send((db) => claimTold(db, table, request), {
           late: () => orphaned(lockedBy),
         });
         return job ?? 'gone';
@@ -126,7 +129,7 @@ export function createClaims(
       }
     },
     async take(want, levels, due) {
-      const request = { want, kinds, except: refused.ids() };
+      const request = { want, kinds, versions, except: refused.ids() };
       try {
         return await claimOnce({ ...request, levels, due });
       } catch (error) {

@@ -11,6 +11,8 @@ import { Discard } from './discard.js';
 /** What it needs of the run. */
 interface RunOfContext {
   readonly job: ClaimedJob;
+  /** As the registry has it. */
+  readonly kind: string;
   readonly signal: AbortSignal;
   record(outcome: Outcome): void;
   complete(tx: Transaction, result: unknown): Promise<void>;
@@ -21,7 +23,7 @@ export function createContext(run: RunOfContext): JobContext<string, unknown> {
   const { job } = run;
   return {
     id: job.id,
-    kind: job.kind,
+    kind: run.kind,
     queue: job.queue,
     attempt: job.attempt,
     maxAttempts: job.maxAttempts,

@@ -8,6 +8,7 @@ import type { FinishMove } from '../words/outcome.js';
 export interface JobInfo {
   readonly id: number;
   readonly queue: string;
+  /** As the row has it: of a job from before a kind was renamed, its old name. */
   readonly kind: string;
   readonly attempt: number;
   readonly maxAttempts: number;

@@ -6,6 +6,7 @@
 import { assertTransaction, mayHaveReconnected, type Transaction } from '../database/executor.js';
 import type { TableName } from '../database/table-name.js';
 import { resultText } from '../registry/payload.js';
+import { upToDate } from '../registry/upgrades.js';
 import type { ClaimedJob } from '../sql/claim.js';
 import { completeIn, requireOpenTransaction } from '../sql/complete.js';
 import { keepIn } from '../sql/keep.js';
@@ -41,6 +42,8 @@ export class Run {
   readonly #around: Surroundings;
   readonly #startedAt = performance.now();
   #timer: NodeJS.Timeout | undefined;
+  #payload: unknown;
+  #hasPayload = false;
   /** Made when somebody looks at the signal: for a short job it costs more than everything else here. */
   #controller: AbortController | undefined;
   #abortedFor: QueueError | undefined;
@@ -58,6 +61,10 @@ export class Run {
   constructor(job: ClaimedJob, around: Surroundings) {
     this.job = job;
     this.#around = around;
+  }
+
+  get kind(): string {
+    return this.#around.kind.name;
   }
 
   get #timeoutMs(): number {
@@ -120,6 +127,14 @@ export class Run {
     this.end(error, this.#failed(error));
   }
 
+  /** The payload as the handler knows it, or `PAYLOAD_NOT_UPGRADED`. */
+  payload(): unknown {
+    const { kind } = this.#around;
+    this.#payload = upToDate(kind.name, kind, this.job.payload, this.job.payloadVersion);
+    this.#hasPayload = true;
+    return this.#payload;
+  }
+
   /** What the handler says of the outcome. */
   record(outcome: Outcome): void {
     this.#assertOpen(outcome.move);
@@ -170,7 +185,7 @@ export class Run {
   /** What stays in the row; undefined where that goes. Throws `INVALID_RESULT`. */
   #kept(result: unknown): Kept | undefined {
     const { kind } = this.#around;
-    return kind.keeps ? { result: resultText(this.job.kind, result) } : undefined;
+    return kind.keeps ? { result: resultText(kind.name, result) } : undefined;
   }
 
   #rejected(error: unknown): void {
@@ -195,7 +210,9 @@ export class Run {
 
   #failed(error: unknown): Outcome {
     const { kind, onFault } = this.#around;
-    return failed(error, this.job, kind, onFault);
+    // The handler has not run, and `retry` knows no such payload either. A release that does may come.
+    if (!this.#hasPayload) return { move: 'fail', error, delayMs: undefined };
+    return failed(error, { attempt: this.job.attempt, payload: this.#payload }, kind, onFault);
   }
 
   #assertOpen(move: string): void {
@@ -216,7 +233,7 @@ function timeIsUp(run: Run): void {
 /** What the handler answers, as a promise, also where it throws at once. */
 function handled({ handler }: ServedKind, run: Run): Promise<unknown> {
   try {
-    return Promise.resolve(handler(run.job.payload, createContext(run)));
+    return Promise.resolve(handler(run.payload(), createContext(run)));
   } catch (error) {
     return Promise.reject(error);
   }

@@ -22,6 +22,8 @@ interface LoopOptions {
   readonly worker: string;
   readonly queues: readonly string[];
   readonly kinds: readonly string[];
+  /** Of each of the kinds, the newest version of its payloads. */
+  readonly versions: readonly number[];
   readonly pollIntervalMs: number;
   /** For how long a claim is sure to be ours without a heartbeat. */
   readonly leaseMs: number;
@@ -55,13 +57,13 @@ export interface Loop {
 }
 
 export function createLoop(statements: Statements, events: Events, options: LoopOptions): Loop {
-  const { table, worker, kinds, pollIntervalMs } = options;
+  const { table, worker, kinds, versions, pollIntervalMs } = options;
   const alarm = createAlarm();
   const lanes = createLanes(options.queues, pollIntervalMs);
   const retryPause = createRetryPause();
   const batchSize = createBatchSize(largestClaim);
   const bounds = createBounds();
-  const claims = createClaims(statements, events, { table, worker, kinds, orphaned });
+  const claims = createClaims(statements, events, { table, worker, kinds, versions, orphaned });
   let orphans: string[] = [];
   let retryAt = 0;
   let stopped = false;

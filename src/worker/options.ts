@@ -5,6 +5,7 @@ import type { TableName } from '../database/table-name.js';
 import type { JobsTable } from '../database/tables.js';
 import type { Handlers, JobContext, KindsOn } from '../registry/handlers.js';
 import type { JobTypes, Registry } from '../registry/registry.js';
+import type { Versioned } from '../registry/upgrades.js';
 import type { Log } from './log.js';
 
 /** What `createWorker` takes. */
@@ -45,7 +46,9 @@ export interface WorkerOptions<
 }
 
 /** A kind as the worker runs it. */
-export interface ServedKind {
+export interface ServedKind extends Versioned {
+  /** As the registry has it; a row may be called by an alias. */
+  readonly name: string;
   readonly handler: (payload: unknown, job: JobContext<string, unknown>) => unknown;
   readonly timeoutMs: number;
   /** Whether the row stays when the job completes, with its result. */
@@ -61,6 +64,7 @@ export interface Settings {
   /** Its name. */
   readonly table: TableName;
   readonly slots: ReadonlyMap<string, number>;
+  /** By what rows may be called: kinds and their aliases. */
   readonly kinds: ReadonlyMap<string, ServedKind>;
   /** Whether those are all kinds on its queues. */
   readonly servesAllKinds: boolean;

@@ -66,6 +66,7 @@ export function createParts(settings: Settings, name: string, events: Events): P
     worker: name,
     queues: [...settings.slots.keys()],
     kinds: [...settings.kinds.keys()],
+    versions: [...settings.kinds.values()].map(({ version }) => version),
     pollIntervalMs,
     leaseMs: settings.leaseMs,
     slots: slots.total,

@@ -23,6 +23,7 @@ import { sharedClientTests } from './shared-client-tests.js';
 import { useDriver } from './stage.js';
 import { statementTests } from './statement-tests.js';
 import { swallowedTests } from './swallowed-tests.js';
+import { versionTests } from './version-tests.js';
 import { workerTests } from './worker-tests.js';
 
 describe.each(drivers)('on %s', (driver) => {
@@ -40,6 +41,7 @@ describe.each(drivers)('on %s', (driver) => {
   describe('odd texts', () => oddTextTests(used));
   describe('a worker', () => workerTests(used));
   describe('a worker', () => eventTests(used));
+  describe('payloads of several releases', () => versionTests(used));
   describe('complete in a transaction', () => completeTests(used));
   describe('an error that is swallowed', () => swallowedTests(driver, used));
   describe('tables in a schema', () => awkwardSchemaTests(used));

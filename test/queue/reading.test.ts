@@ -197,3 +197,46 @@ describe('dead letters', () => {
     expect(errors.sort()).toEqual(['PostgresError: deadlock detected', 'PostgresError: duplicate key']);
   });
 });
+
+describe('jobs of other releases', () => {
+  const older = createQueue(defineJobs({ mail: job<{ to: string }>(), post: job<{ to: string }>() }));
+  const newer = createQueue(
+    defineJobs({
+      mail: job<{ to: readonly string[] }, number>({ version: 2 })
+        .upgradeFrom<{ to: string }>(1, ({ to }) => {
+          if (to === 'nobody') throw new Error('no such address');
+          return { to: [to] };
+        })
+        .alias('post')
+        .onComplete('keep'),
+    }),
+  );
+
+  it('are as the registry has them today; one that cannot be upgraded stays as it is, and hides no other', async () => {
+    const { db } = database;
+    const list = ['a', 'nobody'].map((to) => ({ kind: 'mail' as const, payload: { to } }));
+    const [first, bad] = await older.enqueueMany(db, list);
+    const { id: renamed } = await older.enqueue(db, 'post', { to: 'b' });
+    await newer.enqueue(db, 'mail', { to: ['c'] });
+    expect((await newer.list(db, { kind: 'mail', order: 'oldest' })).jobs).toMatchObject([
+      { kind: 'mail', payload: { to: ['a'] }, payloadVersion: 2 },
+      { kind: 'mail', payload: { to: 'nobody' }, payloadVersion: 1 },
+      { kind: 'mail', payload: { to: ['b'] }, payloadVersion: 2 },
+      { kind: 'mail', payload: { to: ['c'] }, payloadVersion: 2 },
+    ]);
+    expect(await newer.get(db, first?.id ?? 0)).toMatchObject({ payload: { to: ['a'] } });
+    expect(await newer.get(db, bad?.id ?? 0)).toMatchObject({ payload: { to: 'nobody' } });
+    expect(await newer.get(db, renamed)).toMatchObject({ kind: 'mail', payload: { to: ['b'] } });
+    expect(await newer.counts(db, { kind: 'mail' })).toMatchObject([
+      { kind: 'mail', due: 3 },
+      { kind: 'post', due: 1 },
+    ]);
+    expect(await older.get(db, renamed)).toMatchObject({ kind: 'post', payload: { to: 'b' } });
+  });
+
+  it('are waited for by the name that their kind has today', async () => {
+    const id = await given(database.sql).completed({ kind: 'post' });
+    await database.sql`update jobs set result = '5'`;
+    expect(await newer.wait(database.db, 'mail', id)).toBe(5);
+  });
+});

@@ -128,7 +128,7 @@ describe('job', () => {
     expect(() => jobOf({ maxAttempt: 3 })).toThrow(
       refused(
         'Unknown option "maxAttempt" in job(…). Did you mean "maxAttempts"? ' +
-          'Known are: maxAttempts, timeoutMs, rescueAfterMs, priority, retry, dedupeKey, ' +
+          'Known are: version, maxAttempts, timeoutMs, rescueAfterMs, priority, retry, dedupeKey, ' +
           'onDuplicate, maxWaitMs.',
       ),
     );

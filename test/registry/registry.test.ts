@@ -94,7 +94,9 @@ describe('the kind of a name', () => {
 describe('what is taken as a registry', () => {
   it('is what defineJobs gave, also of another copy of the module', () => {
     const registry = defineJobs({ ping: job() });
-    const copy = { kinds: { ping: { $queue: 'default', options: {}, queue: () => {} } } };
+    const copy = {
+      kinds: { ping: { $queue: 'default', $aliases: [], options: {}, upgrades: [], queue: () => {} } },
+    };
     for (const given of [registry, copy, defineJobs({})]) expect(() => assertRegistry(given)).not.toThrow();
   });
 

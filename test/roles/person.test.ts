@@ -16,6 +16,7 @@ const rights = [
     'attempts',
     'run_at',
     'payload',
+    'payload_version',
     'locked_by',
     'heartbeat_at',
     'started_at',

@@ -53,6 +53,7 @@ beforeAll(async () => {
   await fill(sql).available(100_000, { queue: 'mixed', kind: sql`'kind ' || i % 38` });
   await fill(sql).available(20, { queue: 'mixed', kind: 'rare', dueInS: -3_600 });
   await fill(sql).available(20, { queue: 'mixed', kind: 'seldom', dueInS: -1 });
+  await fill(sql).available(20, { queue: 'mixed', kind: 'newer', payloadVersion: 2, dueInS: -3_600 });
   await fill(sql).available(200_000, { queue: 'tomorrow', priority: 10, dueInS: 86_400 });
   await fill(sql).available(100, { queue: 'tomorrow' });
   await fill(sql).available(20_000, { queue: 'later', priority: sql`i % 3`, dueInS: sql`3600 + i` });
@@ -87,14 +88,19 @@ describe.each<[string, () => Promise<unknown>]>([
       expect(buffers(explained.Plan)).toBeLessThan(100);
     });
 
-    it.each([
+    it.each<[string, { want: Record<string, number>; kinds: string[]; versions?: number[] }]>([
       ['of one queue', { want: { one: 10 }, kinds: ['greet'] }],
       ['of three queues', { want: { one: 4, two: 3, three: 3 }, kinds: ['greet'] }],
       ['of a rare kind that is first in its queue', { want: { mixed: 10 }, kinds: ['rare'] }],
       ['of 38 of 40 kinds', { want: { mixed: 10 }, kinds: commonKinds }],
+      [
+        'of 38 kinds, behind some of a newer version',
+        { want: { mixed: 10 }, kinds: ['newer', ...commonKinds], versions: [1, ...commonKinds.map(() => 3)] },
+      ],
+      ['of a version that few have', { want: { mixed: 10 }, kinds: ['newer'], versions: [2] }],
       ['behind 200,000 future jobs', { want: { tomorrow: 10 }, kinds: ['greet'] }],
-    ])('a claim takes 10 jobs %s from the index', async (_, { want, kinds }) => {
-      const request = { want: new Map(Object.entries(want)), kinds, lockedBy: 'worker/2' };
+    ])('a claim takes 10 jobs %s from the index', async (_, { want, ...wanted }) => {
+      const request = { want: new Map(Object.entries(want)), ...wanted, lockedBy: 'worker/2' };
 
       const explained = await plan((db) => claim(db, table, request));
 

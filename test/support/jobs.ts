@@ -20,6 +20,7 @@ export type Columns = {
   queue?: Value<string>;
   kind?: Value<string>;
   payload?: unknown;
+  payloadVersion?: Value<number>;
   priority?: Value<number>;
   /** Seconds until the job is due; negative: it has been due for so long. */
   dueInS?: Value<number>;
@@ -71,7 +72,7 @@ async function insert(
   columns: RunningColumns & FinalColumns,
 ): Promise<number[]> {
   const { queue = 'default', kind = 'greet', payload = {}, priority = 0, dueInS = -60 } = columns;
-  const { maxAttempts = 10, timeoutS = 60, errors = [], dedupeKey = null } = columns;
+  const { maxAttempts = 10, timeoutS = 60, errors = [], dedupeKey = null, payloadVersion = 1 } = columns;
   const {
     attempts = { available: 0, discarded: maxAttempts, running: 1, completed: 1, cancelled: 0 }[state],
   } = columns;
@@ -82,9 +83,10 @@ async function insert(
   const ago = (seconds: Value<number>) =>
     sql`(clock_timestamp() - (${seconds})::float8 * interval '1 second')`;
   const inserted = await sql<{ id: number }[]>`
-    insert into jobs (queue, kind, payload, priority, run_at, state, attempts, max_attempts, timeout_s, locked_by,
+    insert into jobs (queue, kind, payload, payload_version, priority, run_at, state, attempts, max_attempts, timeout_s, locked_by,
                       heartbeat_at, started_at, finished_at, last_error, errors, dedupe_key)
-    select (${queue})::text, (${kind})::text, ${JSON.stringify(payload)}::text::jsonb, (${priority})::smallint,
+    select (${queue})::text, (${kind})::text, ${JSON.stringify(payload)}::text::jsonb,
+           (${payloadVersion})::smallint, (${priority})::smallint,
            clock_timestamp() + (${dueInS})::float8 * interval '1 second', ${state}, (${attempts})::int,
            (${maxAttempts})::int, (${timeoutS})::int, ${running ? sql`(${lockedBy})::text` : null},
            ${running ? ago(heartbeatAgoS) : null}::timestamptz, ${running ? ago(startedAgoS) : null}::timestamptz,

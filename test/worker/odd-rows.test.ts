@@ -17,12 +17,16 @@ interface Given {
   readonly n?: number;
 }
 
-const registry = defineJobs({ odd: job<Given>() });
+const registry = defineJobs({ odd: job<Given>(), newest: job<Given>({ version: 32_767 }) });
 
 /** Works with the driver until `work` has done what it does and nothing is left to run. */
 async function run(driver: (typeof networkedDrivers)[number], insert: () => Promise<unknown>) {
   const { db, end } = await connect(driver, database.url);
   const payloads: unknown[] = [];
+  const handle = (payload: Given | null) => {
+    payloads.push(payload);
+    if (payload?.fails) throw new Error('no luck');
+  };
   try {
     await insert();
     await createQueue(registry).enqueue(database.db, 'odd', { what: 'an ordinary one' });
@@ -32,12 +36,7 @@ async function run(driver: (typeof networkedDrivers)[number], insert: () => Prom
       queues: { default: 50 },
       pollIntervalMs: 20,
       log: false,
-      handlers: {
-        odd: (payload) => {
-          payloads.push(payload);
-          if (payload?.fails) throw new Error('no luck');
-        },
-      },
+      handlers: { odd: handle, newest: handle },
     });
     const seen = watch(worker);
     await worker.start();
@@ -71,7 +70,7 @@ describe.each(networkedDrivers)('on %s', (driver) => {
     await run(driver, () =>
       database.sql.unsafe(`
         insert into jobs (kind, payload, run_at, attempts, max_attempts, timeout_s, priority, last_error, errors, meta, payload_version)
-        select 'odd', jsonb_build_object('fails', fails), run_at::timestamptz, attempts, 2147483647, 2147483647, priority,
+        select 'newest', jsonb_build_object('fails', fails), run_at::timestamptz, attempts, 2147483647, 2147483647, priority,
                repeat('x', 1000000), errors, '1', 32767
         from   unnest(array[true, false]) as fails,
                unnest(array['-infinity', '0044-03-15 BC', '1970-01-01']) as run_at,

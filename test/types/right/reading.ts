@@ -72,7 +72,9 @@ expectTypeOf(waitBriefly('countOrders', 1)).toEqualTypeOf<Promise<{ count: numbe
 
 // Which kinds keep their rows is part of their type, whatever is said first.
 const kept = job<{ n: number }, { twice: number }>({ maxAttempts: 1 }).onComplete('keep').queue('numbers');
-expectTypeOf(kept).toEqualTypeOf<JobType<{ n: number }, { twice: number }, 'numbers', 'keep'>>();
+expectTypeOf(kept).toEqualTypeOf<
+  JobType<{ n: number }, { twice: number }, 'numbers', { n: number }, never, 'keep'>
+>();
 expectTypeOf(kept.onComplete('delete').$onComplete).toEqualTypeOf<'delete'>();
 expectTypeOf(job().$onComplete).toEqualTypeOf<'delete'>();
 const others = createQueue(defineJobs({ kept, sweep: job().onComplete('keep') }));
