@@ -16,6 +16,7 @@ import { createContext } from './context.js';
 import { isDiscard } from './discard.js';
 import { failed, type OnFault } from './failure.js';
 import type { ServedKind } from './options.js';
+import { completedTwice, hasOutcome, notOurs, rolledBack } from './run-errors.js';
 
 /** What a run is given besides its job. */
 export interface Surroundings {
@@ -147,9 +148,7 @@ export class Run {
     if (this.#ended) throw notOurs(job); // by the time limit, a loss or a stop: these writes must not stand
     this.#assertOpen('complete');
     if (tx === this.#completedIn) {
-      throw new QueueError('JOB_ENDED', `Job ${job.id} is completed in this transaction already.`, {
-        data: { id: job.id, move: 'complete' },
-      });
+      throw completedTwice(job);
     }
     const kept = this.#kept(result);
     // Not the outcome yet: a transaction that is rolled back may be tried again, with another tx, and complete as well.
@@ -216,11 +215,7 @@ export class Run {
   }
 
   #assertOpen(move: string): void {
-    if (!this.#ended && !this.#recorded) return;
-    const { id } = this.job;
-    throw new QueueError('JOB_ENDED', `Job ${id} has its outcome already; \`${move}\` changes nothing.`, {
-      data: { id, move },
-    });
+    if (this.#ended || this.#recorded) throw hasOutcome(this.job, move);
   }
 }
 
@@ -239,27 +234,10 @@ function handled({ handler }: ServedKind, run: Run): Promise<unknown> {
   }
 }
 
-function notOurs({ id }: ClaimedJob): QueueError {
-  const message = `Job ${id} is not this run's any more; its transaction must roll back.`;
-  return new QueueError('JOB_LOST', message, { data: { id } });
-}
-
 /** What is left of a run when its outcome is written. */
 export type EndedRun = Pick<Run, 'job' | 'durationMs' | 'completing'>;
 
 /** The run of a job that goes back as it came. */
 export function neverStarted(job: ClaimedJob): EndedRun {
   return { job, durationMs: 0, completing: false };
-}
-
-/**
- * After `complete(tx)` the job is over if the transaction was committed, and then nothing can be written any more.
- * This error is for a row that still runs: the transaction was rolled back, and the attempt has failed.
- */
-function rolledBack(job: ClaimedJob): QueueError {
-  return new QueueError(
-    'JOB_ROLLED_BACK',
-    `Job ${job.id} was completed in a transaction that was rolled back, though its handler resolved.`,
-    { data: { id: job.id } },
-  );
 }
