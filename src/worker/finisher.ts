@@ -4,6 +4,7 @@
 import { isPassing, isRowFault } from '../database/sqlstate.js';
 import type { TableName } from '../database/table-name.js';
 import type { Finished } from '../sql/finished.js';
+import { withoutQuery } from '../words/error-text.js';
 import { QueueError } from '../words/errors.js';
 import type { Outcome } from '../words/outcome.js';
 import { createAlarm } from './alarm.js';
@@ -142,7 +143,9 @@ export function createFinisher(
     const canBeFailed = one.outcome.move !== 'fail';
     events.emit('error', { error, during: 'finish', retryInMs: canBeFailed ? 0 : null });
     // What cannot be written as it is gets written as a failed attempt; what cannot even be that is left to the rescuer.
-    if (canBeFailed) pending.push({ ...one, outcome: { move: 'fail', error, delayMs: undefined } });
+    // Without the query: in it is what could not be written.
+    const fails: Outcome = { move: 'fail', error: withoutQuery(error), delayMs: undefined };
+    if (canBeFailed) pending.push({ ...one, outcome: fails });
     else settled(one.run, null);
   }
 

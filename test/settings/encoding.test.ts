@@ -4,7 +4,7 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { rows } from '../../src/database/rows.js';
 import { sqlState } from '../../src/database/sqlstate.js';
-import { createQueue, defineJobs, job } from '../../src/index.js';
+import { createQueue, type Database, defineJobs, job } from '../../src/index.js';
 import { createWorker } from '../../src/worker.js';
 import { queue } from '../drivers/app.js';
 import { queue as reading, withCounter } from '../drivers/reading-tests.js';
@@ -71,8 +71,13 @@ describe.each(networkedDrivers)('in LATIN1, on %s', (driver) => {
     const { db, end } = await connect(driver, url);
     const registry = defineJobs({ say: job<string, string>({ retry: () => 0 }).onComplete('keep') });
     const saying = createQueue(registry);
+    // Without the driver's own names for statements: an error of Drizzle has the whole query in its message, results and all.
+    const plain: Database = {
+      execute: (query) => db.execute(query),
+      transaction: (run, config) => db.transaction(run, config),
+    };
     const worker = createWorker({
-      db,
+      db: plain,
       registry,
       queues: { default: 10 },
       handlers: { say: (text) => (text === 'smile' ? '\u{1F600}' : text) },
@@ -87,7 +92,10 @@ describe.each(networkedDrivers)('in LATIN1, on %s', (driver) => {
       const ends = ids.map((id) => saying.wait(db, 'say', id).catch((error: unknown) => error));
       expect(await Promise.all(ends)).toEqual([
         'désolé',
-        expect.objectContaining({ code: 'JOB_DISCARDED' }),
+        expect.objectContaining({
+          code: 'JOB_DISCARDED',
+          message: expect.stringContaining('has no equivalent in encoding "LATIN1"'),
+        }),
         'ça',
       ]);
     } finally {
