@@ -34,6 +34,13 @@ export type {
   StoredJob,
   WaitOptions,
 } from './queue/reading.js';
+export type {
+  TransactionConfigOf,
+  TransactionOf,
+  Transactions,
+  TransactionsOptions,
+} from './queue/transactions.js';
+export { createTransactions } from './queue/transactions.js';
 export type { Ended, Handler, Handlers, JobContext, Settled } from './registry/handlers.js';
 export type { JobOptions, JobType, OnComplete, OnDuplicate } from './registry/job.js';
 export { job } from './registry/job.js';

@@ -5,4 +5,5 @@ export { Discard } from './worker/discard.js';
 export type { Activity, JobInfo, Listener, WorkerEvents } from './worker/events.js';
 export type { Log } from './worker/log.js';
 export type { WorkerOptions } from './worker/options.js';
+export type { RunOnceOptions, RunOnceResult } from './worker/run-once.js';
 export { createWorker, type Worker } from './worker/worker.js';

@@ -21,12 +21,19 @@ const below = {
   registry: ['words', 'database', 'sql'],
   queue: ['words', 'database', 'sql', 'registry'],
   worker: ['words', 'database', 'sql', 'check', 'registry'],
+  testing: ['words', 'database', 'sql', 'registry', 'queue', 'worker'],
   cli: ['words', 'database', 'sql', 'check'],
 } as const satisfies Record<string, readonly string[]>;
 const layers = Object.keys(below) as (keyof typeof below)[];
 
 /** What a file of a layer might import: something of another layer, or an entry point. */
-const targets = [...layers.map((layer) => `${layer}/it.js`), 'index.js', 'schema.js', 'worker.js'];
+const targets = [
+  ...layers.map((layer) => `${layer}/it.js`),
+  'index.js',
+  'schema.js',
+  'worker.js',
+  'testing.js',
+];
 const mayImport = (layer: keyof typeof below, target: string): boolean =>
   [layer, ...below[layer]].some((other) => target.startsWith(`${other}/`));
 
@@ -102,12 +109,15 @@ describe('the sources', () => {
 });
 
 describe('what the entry points export', () => {
-  it.each(['index.ts', 'schema.ts', 'worker.ts'])('is documented where it is defined: %s', (entry) => {
-    const names = exportsOf(sources.get(entry) ?? '');
-    expect(names.length).toBeGreaterThan(2);
-    const undocumented = names.filter(({ name, file }) => !isDocumented(sources.get(file) ?? '', name));
-    expect(undocumented).toEqual([]);
-  });
+  it.each(['index.ts', 'schema.ts', 'worker.ts', 'testing.ts'])(
+    'is documented where it is defined: %s',
+    (entry) => {
+      const names = exportsOf(sources.get(entry) ?? '');
+      expect(names.length).toBeGreaterThan(2);
+      const undocumented = names.filter(({ name, file }) => !isDocumented(sources.get(file) ?? '', name));
+      expect(undocumented).toEqual([]);
+    },
+  );
 
   it('has a comment on every option that may be left out', () => {
     const bare = [...sources].flatMap(([name, source]) =>

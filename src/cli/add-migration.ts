@@ -7,7 +7,7 @@ import { relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { quotedName } from '../sql/storage.js';
 import { CliError, reason } from './cli-error.js';
-import { customSql, hasCustomSql, jobsTable } from './custom-sql.js';
+import { customParts, customSql, hasCustomSql, jobsTable } from './custom-sql.js';
 import { loadDrizzleConfig } from './drizzle-config.js';
 import { findDrizzleKit, generateCustom } from './drizzle-kit.js';
 import { type Migration, readMigrationsFolder } from './migrations-folder.js';
@@ -18,16 +18,29 @@ export interface MigrationRequest {
   readonly config?: string;
   readonly schema: string;
   readonly name: string;
+  /** Whether the trigger belongs to it that tells workers of plain inserts. */
+  readonly trigger: boolean;
 }
 
 /** @returns what was done, as a text for the user. @throws CliError when nothing was written. */
-export async function addMigration({ config: named, schema, name }: MigrationRequest): Promise<string> {
+export async function addMigration({
+  config: named,
+  schema,
+  name,
+  trigger,
+}: MigrationRequest): Promise<string> {
   const config = await loadDrizzleConfig(named);
   const before = readMigrationsFolder(config.out);
-  const present = before
-    .slice(createdAt(before, schema, config.out))
-    .find(({ sql }) => hasCustomSql(sql, schema));
-  if (present) return `Nothing to do: ${shown(present)} has it.`;
+  const since = before.slice(createdAt(before, schema, config.out));
+  const found = customParts({ trigger }).map((part) => ({
+    part,
+    migration: since.find(({ sql }) => hasCustomSql(sql, part, schema)),
+  }));
+  const missing = found.filter(({ migration }) => !migration).map(({ part }) => part);
+  if (missing.length === 0) {
+    const files = new Set(found.flatMap(({ migration }) => (migration ? [shown(migration)] : [])));
+    return `Nothing to do: ${[...files].join(' and ')} ${files.size === 1 ? 'has' : 'have'} it.`;
+  }
 
   const kit = findDrizzleKit();
   await secondAfter(before.at(-1)?.when);
@@ -40,8 +53,9 @@ export async function addMigration({ config: named, schema, name }: MigrationReq
       `"drizzle-kit generate --custom" ended with ${exitCode} and ${result}. It said:\n\n${output}`,
     );
   }
-  write(made, customSql(schema));
-  return `Wrote ${shown(made)}:\n\n${customSql(schema)}\n"drizzle-kit migrate" applies it.`;
+  const text = customSql(missing, schema);
+  write(made, text);
+  return `Wrote ${shown(made)}:\n\n${text}\n"drizzle-kit migrate" applies it.`;
 }
 
 /**

@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
 import { addMigration } from './add-migration.js';
-import { customSql } from './custom-sql.js';
+import { customParts, customSql } from './custom-sql.js';
+
+const triggerOption = 'also the trigger that tells workers of jobs which come by plain SQL';
 
 /** Prints to stdout what a command gives; what goes wrong is thrown, or printed by commander, which exits with 1. */
 export function program(): Command {
@@ -21,8 +23,9 @@ export function program(): Command {
     .option('--config <file>', 'the config of drizzle-kit (default: as drizzle-kit finds it)')
     .option('--schema <name>', 'the Postgres schema of the jobs table', schemaName, 'public')
     .option('--name <name>', 'the name of the migration', migrationName, 'drizzle_queue')
-    .action(async (options: { config?: string; schema: string; name: string }) => {
-      console.log(await addMigration(options));
+    .option('--trigger', triggerOption)
+    .action(async (options: { config?: string; schema: string; name: string; trigger?: true }) => {
+      console.log(await addMigration({ ...options, trigger: options.trigger === true }));
     });
 
   drizzleQueue
@@ -32,8 +35,9 @@ export function program(): Command {
       'Prints the SQL that "drizzle-queue migration" writes, for "drizzle-kit push" and other tools.',
     )
     .option('--schema <name>', 'the Postgres schema of the jobs table', schemaName, 'public')
-    .action(({ schema }: { schema: string }) => {
-      process.stdout.write(customSql(schema));
+    .option('--trigger', triggerOption)
+    .action(({ schema, trigger }: { schema: string; trigger?: true }) => {
+      process.stdout.write(customSql(customParts({ trigger: trigger === true }), schema));
     });
 
   return drizzleQueue;

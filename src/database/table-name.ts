@@ -18,7 +18,12 @@ export function tableKey(table: JobsTable): string {
  * since Postgres cuts names off at 63 bytes, and two tables must not wake each other's workers.
  */
 export function channelOf(table: JobsTable): string {
-  return `drizzle_queue_${createHash('sha256').update(tableKey(table)).digest('hex').slice(0, 16)}`;
+  return channelOfKey(tableKey(table));
+}
+
+/** The same, by the table's {@link tableKey}. */
+export function channelOfKey(key: string): string {
+  return `drizzle_queue_${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
 }
 
 /** A table declared without a schema is in `public`: that is where drizzle-kit puts it. */

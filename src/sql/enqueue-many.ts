@@ -5,6 +5,7 @@ import { idArray, jsonb } from '../database/parameters.js';
 import { numberOf, rows } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 import type { NewJob } from './enqueue.js';
+import { mark } from './mark.js';
 import { type Notifications, notifiedAll } from './notify.js';
 import { saidOf, saidTable } from './said.js';
 
@@ -31,7 +32,7 @@ export async function enqueueMany(
     db,
     sql`
 with ${saidTable(said)}
-insert into ${jobs} (queue, kind, payload, payload_version, priority, run_at, max_attempts, timeout_s, timeout_ms, meta)
+insert into ${jobs} ${mark} (queue, kind, payload, payload_version, priority, run_at, max_attempts, timeout_s, timeout_ms, meta)
 select said.queue,
        said.kind,
        new.payload,

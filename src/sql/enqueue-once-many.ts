@@ -6,6 +6,7 @@ import { numberOf, rows, textOf } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 import { holdsKey, unlessHeld } from './dedupe.js';
 import type { KeyedAnswer, KeyedJob } from './enqueue.js';
+import { mark } from './mark.js';
 import { saidOf, saidTable } from './said.js';
 
 /**
@@ -32,7 +33,7 @@ new as materialized (
   join   said on said.line = job.line
 ),
 inserted as (
-  insert into ${jobs} (queue, kind, payload, payload_version, priority, run_at, max_attempts, timeout_s, timeout_ms, meta, dedupe_key)
+  insert into ${jobs} ${mark} (queue, kind, payload, payload_version, priority, run_at, max_attempts, timeout_s, timeout_ms, meta, dedupe_key)
   select new.queue,
          new.kind,
          new.payload,

@@ -6,6 +6,7 @@ import { numberOf, rows } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 import { holdsKey, unlessHeld } from './dedupe.js';
 import { type KeyedAnswer, type KeyedJob, metaOf, runAt } from './enqueue.js';
+import { mark } from './mark.js';
 import { type JobNotification, type Notifications, notifiedOf } from './notify.js';
 
 /**
@@ -25,7 +26,7 @@ export async function enqueueOnce(
     db,
     sql`
 with inserted as (
-  insert into ${jobs} (queue, kind, payload, payload_version, priority, run_at, max_attempts, timeout_s, timeout_ms, meta, dedupe_key)
+  insert into ${jobs} ${mark} (queue, kind, payload, payload_version, priority, run_at, max_attempts, timeout_s, timeout_ms, meta, dedupe_key)
   values (${job.queue}, ${job.kind}, ${jsonb(job.payload)}, ${job.payloadVersion ?? 1}, ${job.priority}, ${runAt(job.when)},
           ${job.maxAttempts}, ${job.timeoutS}, ${job.timeoutMs ?? null}, ${metaOf(job)}, ${job.key})
   ${unlessHeld}

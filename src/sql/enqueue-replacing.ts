@@ -6,6 +6,7 @@ import { numberOf, rows } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 import { holdsKey, unlessHeld } from './dedupe.js';
 import { type KeyedAnswer, type KeyedJob, metaOf, runAt } from './enqueue.js';
+import { mark } from './mark.js';
 import { type JobNotification, type Notifications, notifiedOf } from './notify.js';
 
 export interface ReplacingJob extends KeyedJob {
@@ -62,7 +63,7 @@ replaced as (
   returning job.id, (job.run_at < waiting.run_at or job.queue <> waiting.queue)::int as news
 ),
 inserted as (
-  insert into ${jobs} (queue, kind, payload, payload_version, priority, run_at, max_attempts, timeout_s, timeout_ms, meta, dedupe_key)
+  insert into ${jobs} ${mark} (queue, kind, payload, payload_version, priority, run_at, max_attempts, timeout_s, timeout_ms, meta, dedupe_key)
   select new.queue, ${kind}::text, new.payload, new.payload_version, new.priority, least(new.run_at, now() + new.max_wait),
          new.max_attempts, new.timeout_s, new.timeout_ms, new.meta, ${key}::text
   from   new

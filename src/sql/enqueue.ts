@@ -5,6 +5,7 @@ import { jsonb } from '../database/parameters.js';
 import { numberOf, rows } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 import type { When } from '../words/outcome.js';
+import { mark } from './mark.js';
 import { type JobNotification, type Notifications, notifiedOf } from './notify.js';
 
 /** A job that has passed every check. */
@@ -51,7 +52,7 @@ export async function enqueue(
   const [row] = await rows(
     db,
     sql`
-insert into ${jobs} (queue, kind, payload, payload_version, priority, run_at, max_attempts, timeout_s, timeout_ms, meta)
+insert into ${jobs} ${mark} (queue, kind, payload, payload_version, priority, run_at, max_attempts, timeout_s, timeout_ms, meta)
 values (${job.queue}, ${job.kind}, ${jsonb(job.payload)}, ${job.payloadVersion ?? 1}, ${job.priority}, ${runAt(job.when)},
         ${job.maxAttempts}, ${job.timeoutS}, ${job.timeoutMs ?? null}, ${metaOf(job)})
 returning id${notifications ? sql`, ${notifiedOf(notifications, sql`id`)} as notified` : sql``}`,

@@ -13,6 +13,7 @@ export type QueueErrorCode =
   | 'INVALID_RESULT'
   | 'INVALID_EXECUTOR'
   | 'TRANSACTION_REQUIRED'
+  | 'TRANSACTION_ENDED'
   | 'UNKNOWN_KIND'
   | 'MISSING_HANDLER'
   | 'UNKNOWN_HANDLER'
@@ -32,7 +33,10 @@ export type QueueErrorCode =
   | 'JOB_DISCARDED'
   | 'JOB_CANCELLED'
   | 'WAIT_TIMEOUT'
-  | 'WORKER_STOPPED';
+  | 'WORKER_STOPPED'
+  | 'WORKER_BUSY'
+  | 'DRAIN_LIMIT'
+  | 'NOT_ENQUEUED';
 
 /** Everything the library throws, rejects with, or gives as the reason of an aborted `signal`. */
 export class QueueError extends Error {

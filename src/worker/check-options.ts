@@ -144,7 +144,8 @@ function servedKinds(
   return [...new Set(given)];
 }
 
-function checkHandlers(
+/** The handlers by kind as a worker runs them; exactly those of the kinds. */
+export function checkHandlers(
   registry: AnyRegistry,
   kinds: readonly string[],
   handlers: object,

@@ -2,21 +2,18 @@
 import type { TableName } from '../database/table-name.js';
 import type { ClaimedJob } from '../sql/claim.js';
 import { type Level, largestClaim } from '../sql/claim-next.js';
-import { releaseClaims } from '../sql/release-claims.js';
 import { createAlarm } from './alarm.js';
 import { createBatchSize } from './batch-size.js';
 import { createBounds } from './bounds.js';
 import { createClaims, type Taken } from './claims.js';
 import type { Events } from './events.js';
 import { createLanes } from './lanes.js';
+import { createOrphans } from './orphans.js';
 import { createRetryPause } from './pause.js';
 import { jobInfo } from './report.js';
 import type { Statements } from './statements.js';
 
-/** Claims whose answer was lost that are remembered; the rescuer finds the jobs of older ones. */
-const mostOrphans = 100;
-
-interface LoopOptions {
+export interface LoopOptions {
   readonly table: TableName;
   /** `<worker>`: claims are `<worker>/<n>`. */
   readonly worker: string;
@@ -29,6 +26,8 @@ interface LoopOptions {
   readonly leaseMs: number;
   /** How many jobs each queue has room for; empty when there is none, or when the worker should not take more. */
   room(): ReadonlyMap<string, number>;
+  /** Whether a handler is at work, or an end is not written yet. */
+  busy(): boolean;
   /** All slots of all queues. */
   readonly slots: number;
   /**
@@ -45,8 +44,8 @@ interface LoopOptions {
 export interface Loop {
   /** Runs until stopped; resolves when the last claim has been answered and taken over. */
   run(): Promise<void>;
-  /** There is room again, in this queue or in all. */
-  wake(queue?: string): void;
+  /** There is room again, in this queue or in all; after a handler that took so long. */
+  wake(queue?: string, tookMs?: number): void;
   /** There may be jobs, in this queue or in all; or `later`, which a look tells. */
   look(queue: string | undefined, what: 'work' | 'later'): void;
   /** There is this job in the queue. */
@@ -63,8 +62,8 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   const retryPause = createRetryPause();
   const batchSize = createBatchSize(largestClaim);
   const bounds = createBounds();
-  const claims = createClaims(statements, events, { table, worker, kinds, versions, orphaned });
-  let orphans: string[] = [];
+  const orphans = createOrphans(statements, table);
+  const claims = createClaims(statements, events, { table, worker, kinds, versions, orphaned: orphans.add });
   let retryAt = 0;
   let stopped = false;
   /** The next look is for jobs that were told of. */
@@ -73,21 +72,9 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   let beginning = 0;
   let begun = Promise.resolve();
 
-  function orphaned(lockedBy: string): void {
-    orphans = [...orphans, lockedBy].slice(-mostOrphans);
-  }
-
-  /** Gives back what a lost answer may have claimed; heartbeats do not keep it alive, but this is sooner than a rescue. */
-  async function releaseOrphans(): Promise<void> {
-    if (orphans.length === 0) return;
-    const these = orphans;
-    await statements.send((db) => releaseClaims(db, table, these));
-    orphans = orphans.filter((orphan) => !these.includes(orphan));
-  }
-
   /** One look for jobs, in the queues that are due. */
   async function look(room: ReadonlyMap<string, number>): Promise<void> {
-    await releaseOrphans();
+    await orphans.release();
     const want = new Map([...room].map(([queue, n]) => [queue, Math.min(n, batchSize.now())]));
     const levels = bounds.of(want.keys());
     const began = performance.now();
@@ -118,7 +105,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     const [queue, ...others] = due.keys();
     const id = queue === undefined || others.length > 0 ? undefined : lanes.named(queue);
     if (queue === undefined || id === undefined) return false;
-    await releaseOrphans();
+    await orphans.release();
     const began = performance.now();
     const job = await claims.takeTold(queue, id).catch((error: unknown) => {
       lanes.wake(queue, 'later'); // it may be there still
@@ -135,7 +122,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     if (jobs.length === 0) return;
     // Nobody runs them after a stop. And while a process stood still for so long, others may have begun them.
     if (stopped || tookMs > options.leaseMs) {
-      for (const lockedBy of new Set(jobs.map((job) => job.lockedBy))) orphaned(lockedBy);
+      for (const lockedBy of new Set(jobs.map((job) => job.lockedBy))) orphans.add(lockedBy);
       return;
     }
     if (events.heard('claimed')) events.emit('claimed', { jobs: jobs.map(jobInfo), durationMs: tookMs });
@@ -201,7 +188,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     async run() {
       while (!stopped) await lookAgainOrRest();
       await begun;
-      await releaseOrphans().catch(() => {}); // the rescuer finds them else
+      await orphans.release().catch(() => {}); // the rescuer finds them else
     },
     wake(queue) {
       if (queue === undefined || lanes.isDue(queue)) alarm.wake();

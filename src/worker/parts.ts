@@ -34,8 +34,13 @@ export interface Parts {
   readonly running: ReadonlySet<Run>;
 }
 
-/** `name` is that of the worker, with which its claims begin. */
-export function createParts(settings: Settings, name: string, events: Events): Parts {
+/** `name` is that of the worker, with which its claims begin; `makeLoop` what makes its loop. */
+export function createParts(
+  settings: Settings,
+  name: string,
+  events: Events,
+  makeLoop: typeof createLoop = createLoop,
+): Parts {
   const { table, heartbeatMs, pollIntervalMs } = settings;
   const statementMs = Math.max(10_000, 2 * heartbeatMs);
   const statements = createStatements(settings.db, {
@@ -61,7 +66,7 @@ export function createParts(settings: Settings, name: string, events: Events): P
     }
   });
 
-  const claiming = createLoop(statements, events, {
+  const claiming = makeLoop(statements, events, {
     table,
     worker: name,
     queues: [...settings.slots.keys()],
@@ -74,6 +79,7 @@ export function createParts(settings: Settings, name: string, events: Events): P
       backlog = finisher.size() > mostUnwritten;
       return backlog ? new Map() : slots.room();
     },
+    busy: () => running.size > 0 || finisher.size() > 0,
     take,
     more: (queue) => listening.passOn(queue),
     isMeant: (queue, dueUs) => listening.isMeant(queue, dueUs),
@@ -143,7 +149,7 @@ export function createParts(settings: Settings, name: string, events: Events): P
     slots.free(run.job.queue);
     if (outcome) finisher.add(run, outcome);
     else held.delete(run.job);
-    claiming.wake(run.job.queue);
+    claiming.wake(run.job.queue, run.durationMs);
   }
 
   /** `gone`: there is no row of that id any more, or it is completed. */

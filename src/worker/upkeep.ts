@@ -35,6 +35,10 @@ export interface Upkeep {
   /** The session was lost: renews all claims at once. */
   hurry(): void;
   stopRescuing(): void;
+  /** Looks for dead jobs now, which are rescued when they still are at a later round. */
+  suspect(): Promise<void>;
+  /** How many jobs looked dead at the last look. */
+  suspected(): number;
   stop(): void;
 }
 
@@ -205,6 +209,10 @@ export function createUpkeep(
     stopRescuing() {
       rescuing = false;
     },
+    async suspect() {
+      suspects = await statements.send((db) => findDead(db, table));
+    },
+    suspected: () => suspects.length,
     stop() {
       stopped = true;
       alarm.wake();

@@ -13,6 +13,7 @@ import { createEvents, type Events } from './events.js';
 import { logEvents } from './log.js';
 import type { Settings, WorkerOptions } from './options.js';
 import { createParts } from './parts.js';
+import { beginOnce, type Once, type RunOnceOptions, type RunOnceResult, reserveMs } from './run-once.js';
 import { countSignals } from './signals.js';
 import { stopParts } from './stop.js';
 
@@ -25,7 +26,7 @@ export interface Worker {
   /**
    * Begins to work. Does not wait for the database: while that is away, the worker tries again. What the database lacks
    * is a `problem` each, as soon as it answers (`checkSchema` tells the same beforehand).
-   * Rejects with `WORKER_STOPPED` after a stop.
+   * Rejects with `WORKER_STOPPED` after a stop, and with `WORKER_BUSY` during a `runOnce()`.
    */
   start(): Promise<void>;
   /**
@@ -36,6 +37,19 @@ export interface Worker {
   stop(options?: { readonly graceMs?: number | undefined }): Promise<void>;
   /** Works until SIGTERM or SIGINT, then stops. A second signal ends the grace. */
   run(): Promise<void>;
+  /**
+   * For hosts that run code only while they answer a request, and in place of `start()`: claims what is due, runs it, also
+   * what these jobs enqueue, rescues jobs of workers that died, and resolves when nothing is left to do or the budget is
+   * over. What still runs then is aborted and given back, as by `stop()`. Takes connections of the pool only, and leaves
+   * nothing behind. Claims have names of their own in each call, other than {@link name}.
+   *
+   * May be called again and again; a call while another is under way gives the promise of that one. Failed attempts are
+   * in the answer and in events.
+   *
+   * Rejects with `WORKER_BUSY` after `start()`, `WORKER_STOPPED` after `stop()`, `INVALID_OPTION`, and with what the
+   * database threw where it was not to be reached in all that time.
+   */
+  runOnce(options?: RunOnceOptions): Promise<RunOnceResult>;
 }
 
 /**
@@ -53,13 +67,13 @@ export function createWorker<
 }
 
 function workerOf(settings: Settings): Worker {
-  // The random part: two containers may share host name and process id, and a shared name would void the fence.
-  const name = `${hostname().slice(0, 64)}-${process.pid}-${randomBytes(5).toString('hex')}`;
+  const name = newName();
   const events = createEvents();
   if (settings.log) logEvents(events, settings.log);
   const parts = createParts(settings, name, events);
   let started: Promise<void> | undefined;
   let stopped: Promise<void> | undefined;
+  let once: Once | undefined;
   let claimed = Promise.resolve();
   let unwatchPool = (): void => {};
   let unguardTransactions = (): void => {};
@@ -67,9 +81,8 @@ function workerOf(settings: Settings): Worker {
 
   // Both promises are there before the first event is emitted: listeners may call start() and stop() themselves.
   async function start(): Promise<void> {
-    if (stopped) {
-      throw new QueueError('WORKER_STOPPED', 'This worker was stopped; make a new one with createWorker(…).');
-    }
+    if (stopped) throw stoppedBefore();
+    if (once) throw busy('runOnce() is under way');
     started ??= Promise.resolve().then(begin);
     return started;
   }
@@ -93,6 +106,7 @@ function workerOf(settings: Settings): Worker {
   } = {}): Promise<void> {
     try {
       grace.within(wholeNumber('graceMs', graceMs, 0, 3_600_000));
+      once?.stop(graceMs);
     } catch (error) {
       return Promise.reject(error); // not thrown: who calls stop() awaits it
     }
@@ -105,6 +119,7 @@ function workerOf(settings: Settings): Worker {
       await started;
       await stopParts(parts, events, claimed, grace);
     }
+    await once?.result.catch(() => {}); // its caller has it
     grace.cancel();
     unwatchPool();
     unguardTransactions();
@@ -121,5 +136,31 @@ function workerOf(settings: Settings): Worker {
     }
   }
 
-  return Object.freeze({ name, on: events.on, start, stop, run });
+  async function runOnce({ budgetMs = 10_000 }: RunOnceOptions = {}): Promise<RunOnceResult> {
+    wholeNumber('budgetMs', budgetMs, reserveMs + 1_000, 3_600_000);
+    if (stopped) throw stoppedBefore();
+    if (started) throw busy('it was started');
+    if (once) return once.result;
+    once = beginOnce(settings, newName(), events, budgetMs);
+    try {
+      return await once.result;
+    } finally {
+      once = undefined;
+    }
+  }
+
+  return Object.freeze({ name, on: events.on, start, stop, run, runOnce });
+}
+
+/** Never the same: two containers may share host name and process id, and a shared name would void the fence. */
+function newName(): string {
+  return `${hostname().slice(0, 64)}-${process.pid}-${randomBytes(5).toString('hex')}`;
+}
+
+function stoppedBefore(): QueueError {
+  return new QueueError('WORKER_STOPPED', 'This worker was stopped; make a new one with createWorker(…).');
+}
+
+function busy(why: string): QueueError {
+  return new QueueError('WORKER_BUSY', `A worker works by start() or by runOnce(), not by both: ${why}.`);
 }

@@ -54,6 +54,29 @@ describe.each(kits)('with $kit', ({ generation }) => {
     expect(app.files('drizzle')).toEqual(after);
   });
 
+  it('adds the trigger when it is asked for, beside the SQL that is there, once', async () => {
+    const app = makeApp(generation);
+    await generate(app);
+    expect(await app.cli('migration')).toMatchObject({ exitCode: 0 });
+    const before = migrations(app);
+
+    expect(await app.cli('migration', '--trigger')).toMatchObject({ exitCode: 0 });
+    const trigger = migrations(app).at(-1) ?? '';
+    expect(migrations(app)).toEqual([...before, trigger]);
+    expect(trigger).toMatch(/^-- drizzle-queue: wake-up trigger of "public"\."jobs", version 1\n/);
+    expect(trigger).not.toContain('storage parameters');
+    expect((await app.cli('migration', '--trigger')).stdout).toMatch(
+      /^Nothing to do: \S+ and \S+ have it\.\n$/,
+    );
+    expect((await app.cli('migration')).stdout).toMatch(/^Nothing to do: \S+ has it\.\n$/);
+
+    const both = makeApp(generation);
+    await generate(both);
+    expect(await both.cli('migration', '--trigger')).toMatchObject({ exitCode: 0 });
+    expect(migrations(both).at(-1)).toBe(`${sqlFor('public')}--> statement-breakpoint\n${trigger}`);
+    expect(await generate(both)).toContain('No schema changes');
+  });
+
   it('takes a config and a name', async () => {
     const app = makeApp(generation);
     app.remove('drizzle.config.ts');

@@ -47,6 +47,19 @@ describe('drizzle-queue sql', () => {
     });
   });
 
+  it('prints the trigger as well, one statement after another', async () => {
+    const { exitCode, stdout } = await app.cli('sql', '--trigger', '--schema', "it's");
+    expect(exitCode).toBe(0);
+    const [, ...statements] = stdout.split('--> statement-breakpoint\n');
+    expect(statements).toEqual([
+      expect.stringMatching(
+        /^-- drizzle-queue: wake-up trigger of "it's"\."jobs", version 1\ncreate or replace function "it's"\."jobs_wake"\(\)/,
+      ),
+      `drop trigger if exists "jobs_wake" on "it's"."jobs";\n`,
+      `create trigger "jobs_wake" after insert on "it's"."jobs" referencing new table as inserted\nfor each statement execute function "it's"."jobs_wake"();\n`,
+    ]);
+  });
+
   it('quotes the name of a schema', async () => {
     const { stdout } = await app.cli('sql', '--schema', 'My "own" jobs');
     expect(stdout).toContain(`alter table "My ""own"" jobs"."jobs" ${storage}\n`);

@@ -15,15 +15,20 @@ import { drizzleOptionsTests } from './drizzle-options-tests.js';
 import { enqueueTests } from './enqueue-tests.js';
 import { eventTests } from './event-tests.js';
 import { finishTests } from './finish-tests.js';
+import { httpTests } from './http-tests.js';
 import { moveTests } from './move-tests.js';
 import { oddTextTests } from './odd-text-tests.js';
 import { queueTests } from './queue-tests.js';
 import { readingTests } from './reading-tests.js';
+import { runOnceTests } from './run-once-tests.js';
 import { sharedClientTests } from './shared-client-tests.js';
 import { useDriver } from './stage.js';
 import { statementTests } from './statement-tests.js';
 import { swallowedTests } from './swallowed-tests.js';
+import { testingTests } from './testing-tests.js';
+import { transactionsTests } from './transactions-tests.js';
 import { versionTests } from './version-tests.js';
+import { wakeTriggerTests } from './wake-trigger-tests.js';
 import { workerTests } from './worker-tests.js';
 
 describe.each(drivers)('on %s', (driver) => {
@@ -42,6 +47,10 @@ describe.each(drivers)('on %s', (driver) => {
   describe('a worker', () => workerTests(used));
   describe('a worker', () => eventTests(used));
   describe('payloads of several releases', () => versionTests(used));
+  describe('the trigger', () => wakeTriggerTests(used));
+  describe('a worker that runs once', () => runOnceTests(used));
+  describe('the current transaction', () => transactionsTests(used));
+  describe('a test', () => testingTests(used));
   describe('complete in a transaction', () => completeTests(used));
   describe('an error that is swallowed', () => swallowedTests(driver, used));
   describe('tables in a schema', () => awkwardSchemaTests(used));
@@ -50,6 +59,14 @@ describe.each(drivers)('on %s', (driver) => {
   describe.each(optionsCases)('drizzle() with %s', (_name, given) => {
     drizzleOptionsTests(useDriver(driver, given.options), given);
   });
+});
+
+describe('drivers over HTTP', () => {
+  const used = useDriver('postgres.js');
+  afterEach(async () => {
+    await used.read(sql`truncate jobs restart identity`);
+  });
+  httpTests(used);
 });
 
 it('a MySQL database is refused by name', async () => {

@@ -55,11 +55,17 @@ describe.each(kits)('$kit', ({ generation }) => {
 
       it('applies all of them on an empty database, ours as well', async () => {
         await used.app.kit('generate');
-        expect(await used.app.cli('migration', '--schema', place)).toMatchObject({ exitCode: 0 });
+        expect(await used.app.cli('migration', '--trigger', '--schema', place)).toMatchObject({
+          exitCode: 0,
+        });
         expect((await used.app.kit('generate')).stdout).toContain('No schema changes');
 
         expect(await used.app.kit('migrate')).toMatchObject({ exitCode: 0 });
-        expect((await inspect(used.url)).storage).toEqual({ [table]: storage });
+        const live = await inspect(used.url);
+        expect(live.storage).toEqual({ [table]: storage });
+        expect(live.triggers).toEqual([
+          expect.stringContaining(`AFTER INSERT ON ${table} REFERENCING NEW TABLE`),
+        ]);
       });
 
       it('finds nothing to change with push, again and again, and leaves the storage parameters', async () => {

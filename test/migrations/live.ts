@@ -6,6 +6,8 @@ export interface Live {
   readonly storage: Record<string, string[] | null>;
   /** Definitions of everything that drizzle-kit could have changed: columns, indexes, constraints. */
   readonly definitions: readonly string[];
+  /** The triggers of the app's tables, ours among them. */
+  readonly triggers: readonly string[];
   readonly rows: number;
 }
 
@@ -26,6 +28,8 @@ export async function inspect(url: string): Promise<Live> {
       from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
       where attrelid = any(${oids}) and attnum > 0 and not attisdropped
       order by text`;
+    const triggers = await sql<{ text: string }[]>`
+      select pg_get_triggerdef(oid) as text from pg_trigger where tgrelid = any(${oids}) and not tgisinternal`;
     let rows = 0;
     for (const { name } of tables) {
       const [counted] = await sql<{ n: number }[]>`select count(*)::int as n from ${sql(name)}`;
@@ -34,6 +38,7 @@ export async function inspect(url: string): Promise<Live> {
     return {
       storage: Object.fromEntries(tables.map(({ name, storage }) => [name, storage])),
       definitions: definitions.map(({ text }) => text),
+      triggers: triggers.map(({ text }) => text),
       rows,
     };
   } finally {

@@ -98,7 +98,7 @@ describe.each(generations)('on $generation', ({ generation, manifest }) => {
   });
 
   test('require() and import give the same module', async () => {
-    const entries = ['drizzle-queue', 'drizzle-queue/schema', 'drizzle-queue/worker'];
+    const entries = ['', '/schema', '/testing', '/worker'].map((entry) => `drizzle-queue${entry}`);
     const script = `for (const name of ${JSON.stringify(entries)})
       import(name).then((esm) => console.log(name, Object.keys(esm).length > 0 && Object.keys(esm).every((key) => require(name)[key] === esm[key])));`;
     const { stdout } = await node(['-e', script], 'cjs-node16');

@@ -5,8 +5,11 @@ import { rows } from '../../src/database/rows.js';
 import { enqueueTests } from '../drivers/enqueue-tests.js';
 import { finishTests } from '../drivers/finish-tests.js';
 import { oddTextTests } from '../drivers/odd-text-tests.js';
+import { runOnceTests } from '../drivers/run-once-tests.js';
 import type { UsedDriver } from '../drivers/stage.js';
 import { statementTests } from '../drivers/statement-tests.js';
+import { testingTests } from '../drivers/testing-tests.js';
+import { transactionsTests } from '../drivers/transactions-tests.js';
 import { workerTests } from '../drivers/worker-tests.js';
 import { clients, usePooler } from './stage.js';
 
@@ -35,4 +38,7 @@ describe.each(clients)('on %s', (client) => {
   describe('finish', () => finishTests(used));
   describe('odd texts', () => oddTextTests(used));
   describe('a worker', () => workerTests(used));
+  describe('a worker that runs once', () => runOnceTests(used));
+  describe('the current transaction', () => transactionsTests(used));
+  describe('a test', () => testingTests(used));
 });

@@ -18,6 +18,8 @@ import {
   type Transaction,
 } from '../../src/index.js';
 import { databaseTimeS } from '../../src/sql/session.js';
+import { createWakeTrigger } from '../../src/sql/wake-trigger.js';
+import { advance, assertEnqueued, drain } from '../../src/testing.js';
 import { createWorker, type Worker } from '../../src/worker.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { untilServerHasRunFor } from '../support/jobs.js';
@@ -176,6 +178,38 @@ describe.each(databases)('in a database with defaults: $name', (defaults) => {
         },
         { accessMode: 'read write' },
       );
+    }
+  });
+
+  it('the trigger, a drain in a transaction, and a worker that runs once as well', async () => {
+    for (const statement of createWakeTrigger('public', 'jobs')) await observer.unsafe(statement);
+    const writes = { accessMode: 'read write' } as const;
+    for (const { db } of clients) {
+      const undone = db.transaction(async (tx: Transaction) => {
+        await queue.enqueue(tx, 'fail once');
+        await queue.enqueue(tx, 'short', { n: 1 }, { delayMs: 3_600_000 });
+        const handlers = {
+          short: () => {},
+          'fail once': (_: void, { attempt }: JobContext<'fail once'>) => {
+            if (attempt === 1) throw new Error('no luck');
+          },
+        };
+        const outcomes = (await drain(tx, { registry, handlers })).map(({ outcome }) => outcome);
+        expect(outcomes).toEqual(['failed', 'completed']);
+        const job = await assertEnqueued(tx, queue, 'short', { n: 1 });
+        expect(Math.abs(job.runAt.getTime() - Date.now() - 3_600_000)).toBeLessThan(60_000);
+        await advance(tx, queue, 3_600_000);
+        expect(await drain(tx, { registry, handlers })).toMatchObject([{ outcome: 'completed' }]);
+        throw new Error('undo it');
+      }, writes);
+      await expect(undone).rejects.toThrow('undo it');
+
+      await db.transaction(async (tx: Transaction) => {
+        await tx.execute(sql`insert into public.jobs (kind, payload) values ('short', '{"n": 1}')`);
+        await queue.enqueue(tx, 'complete', { n: 2 });
+      }, writes);
+      const worker = workerOn(db, new Map());
+      expect(await worker.runOnce()).toMatchObject({ completed: 2, failed: 0, more: false });
     }
   });
 });

@@ -1,0 +1,67 @@
+/** The jobs of a kind that wait, as tests look them up. */
+import { sql } from 'drizzle-orm';
+import type { Executor } from '../database/executor.js';
+import { jsonb } from '../database/parameters.js';
+import { numberOf, rows, textOf } from '../database/rows.js';
+import type { TableName } from '../database/table-name.js';
+
+export interface WaitingJob {
+  readonly id: number;
+  readonly queue: string;
+  readonly payload: unknown;
+  readonly priority: number;
+  readonly runAt: Date;
+  /** How often it has started. */
+  readonly attempts: number;
+  readonly maxAttempts: number;
+  readonly dedupeKey: string | null;
+}
+
+/** By id; with a payload that contains this JSON text, where it is given. */
+export async function waitingJobs(
+  db: Executor,
+  jobs: TableName,
+  kind: string,
+  containing: string | undefined,
+): Promise<WaitingJob[]> {
+  const found = await rows(
+    db,
+    sql`
+select job.id,
+       job.queue,
+       job.payload::text as payload,
+       job.priority,
+       (extract(epoch from least(job.run_at, timestamptz '9999-12-31'))::float8 * 1000::float8)::bigint as ms,
+       job.attempts,
+       job.max_attempts as "maxAttempts",
+       job.dedupe_key as key
+from   ${jobs} as job
+where  job.state = 'available' and job.kind = ${kind}::text
+       ${containing === undefined ? sql`` : sql`and job.payload operator(pg_catalog.@>) ${jsonb(containing)}`}
+order  by job.id`,
+  );
+  return found.map((row) => ({
+    id: numberOf(row['id']),
+    queue: textOf(row['queue']),
+    payload: JSON.parse(textOf(row['payload'])),
+    priority: numberOf(row['priority']),
+    runAt: new Date(numberOf(row['ms'])),
+    attempts: numberOf(row['attempts']),
+    maxAttempts: numberOf(row['maxAttempts']),
+    dedupeKey: row['key'] == null ? null : textOf(row['key']),
+  }));
+}
+
+/** How many jobs of each kind wait. */
+export async function waitingKinds(db: Executor, jobs: TableName): Promise<ReadonlyMap<string, number>> {
+  const found = await rows(
+    db,
+    sql`
+select job.kind, count(*)::int as n
+from   ${jobs} as job
+where  job.state = ${'available'}::text
+group  by job.kind
+order  by job.kind`,
+  );
+  return new Map(found.map((row) => [textOf(row['kind']), numberOf(row['n'])]));
+}

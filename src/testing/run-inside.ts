@@ -1,0 +1,102 @@
+/** One run of a job inside a transaction, from its claim to its end: by the worker's own parts, on that transaction. */
+import type { Transaction } from '../database/executor.js';
+import type { TableName } from '../database/table-name.js';
+import type { ClaimedJob } from '../sql/claim.js';
+import { endSavepoint, setSavepoint } from '../sql/savepoint.js';
+import type { Outcome } from '../words/outcome.js';
+import { createEvents, type Events } from '../worker/events.js';
+import { execute, type Run } from '../worker/execute.js';
+import { createFinisher } from '../worker/finisher.js';
+import type { ServedKind } from '../worker/options.js';
+import type { Statements } from '../worker/statements.js';
+
+/** How a run ended. */
+type Ending =
+  | { readonly outcome: 'completed' }
+  /** Another attempt follows. */
+  | { readonly outcome: 'failed'; readonly error: unknown; readonly retryInMs: number }
+  /** No more attempts, or not worth one. */
+  | { readonly outcome: 'discarded'; readonly error: unknown }
+  | { readonly outcome: 'snoozed'; readonly dueInMs: number }
+  /** The handler itself moved or deleted its row: how it ended changes nothing. */
+  | { readonly outcome: 'lost' };
+
+/** What a run was, and how it ended. */
+export type DrainedRun<Kind extends string = string> = Ending & {
+  readonly id: number;
+  readonly kind: Kind;
+  readonly queue: string;
+  /** 1 for the first. */
+  readonly attempt: number;
+  /** Thrown after the run had its outcome, or by the kind's `retry`: an `error` event of a worker. */
+  readonly fault?: unknown;
+};
+
+/** Runs it, and writes how that ended. Rejects where that cannot be written. */
+export async function runInside(
+  tx: Transaction,
+  table: TableName,
+  job: ClaimedJob,
+  kind: ServedKind,
+): Promise<DrainedRun> {
+  const events = createEvents();
+  const faults: unknown[] = [];
+  events.on('error', ({ error }) => faults.push(error));
+  await setSavepoint(tx);
+  const { run, outcome } = await new Promise<{ run: Run; outcome: Outcome | undefined }>((resolve) => {
+    execute(job, {
+      kind,
+      table,
+      onFault: (error) => faults.push(error),
+      onOver: (run, outcome) => resolve({ run, outcome }),
+    });
+  });
+  await endSavepoint(tx);
+  const ending = outcome ? await written(tx, table, events, run, outcome) : ({ outcome: 'lost' } as const);
+  const { id, queue, attempt } = job;
+  return {
+    id,
+    kind: kind.name,
+    queue,
+    attempt,
+    ...ending,
+    ...(faults.length > 0 ? { fault: faults[0] } : {}),
+  };
+}
+
+/** Writes the outcome as a worker does, and gives what became of it. */
+async function written(
+  tx: Transaction,
+  table: TableName,
+  events: Events,
+  run: Run,
+  outcome: Outcome,
+): Promise<Ending> {
+  const ended = new Promise<Ending>((resolve, reject) => {
+    events.on('completed', () => resolve({ outcome: 'completed' }));
+    events.on('failed', ({ error, retryInMs }) => resolve({ outcome: 'failed', error, retryInMs }));
+    events.on('discarded', ({ error }) => resolve({ outcome: 'discarded', error }));
+    events.on('snoozed', ({ dueInMs }) => resolve({ outcome: 'snoozed', dueInMs }));
+    events.on('lost', () => resolve({ outcome: 'lost' }));
+    events.on('error', ({ error, during }) => {
+      if (during === 'finish') reject(error); // in this transaction, no second try would go better
+    });
+  });
+  const finisher = createFinisher(onTransaction(tx), table, events, () => {});
+  finisher.add(run, outcome);
+  try {
+    return await ended;
+  } finally {
+    finisher.close();
+  }
+}
+
+/** The transaction is open already, and what it sends has no limit in time but its own. */
+function onTransaction(tx: Transaction): Statements {
+  return {
+    send: (statement) => statement(tx),
+    useNames() {},
+    tableHas() {},
+    unbrokenForMs: () => 0,
+  };
+}
