@@ -44,4 +44,4 @@ CREATE INDEX "job_throttle_until" ON "job_throttle" USING btree ("until");--> st
 CREATE INDEX "jobs_claim" ON "jobs" USING btree ("queue","priority" DESC NULLS FIRST,"run_at","id") WHERE state = 'available';--> statement-breakpoint
 CREATE INDEX "jobs_running" ON "jobs" USING btree ("id") WHERE state = 'running';--> statement-breakpoint
 CREATE UNIQUE INDEX "jobs_dedupe" ON "jobs" USING btree ("kind","dedupe_key") WHERE state in ('available', 'running') and dedupe_key is not null;--> statement-breakpoint
-CREATE INDEX "jobs_finished" ON "jobs" USING btree ("finished_at") WHERE finished_at is not null;
+CREATE INDEX "jobs_over" ON "jobs" USING btree ("state","finished_at") WHERE finished_at is not null;

@@ -20,6 +20,21 @@ export type { EmptyItem, EnqueueItem, Queue, QueueOptions } from './queue/queue.
 export { createQueue } from './queue/queue.js';
 export type { ReadableRow, ReadRow } from './queue/read-row.js';
 export type {
+  CountFilter,
+  DeadLetterFilter,
+  DeadLetterGroup,
+  EndConditions,
+  JobConditions,
+  JobCounts,
+  JobOf,
+  JobPage,
+  KeptKind,
+  ListFilter,
+  Reading,
+  StoredJob,
+  WaitOptions,
+} from './queue/reading.js';
+export type {
   TransactionConfigOf,
   TransactionOf,
   Transactions,
@@ -27,12 +42,12 @@ export type {
 } from './queue/transactions.js';
 export { createTransactions } from './queue/transactions.js';
 export type { Ended, Handler, Handlers, JobContext, Settled } from './registry/handlers.js';
-export type { JobOptions, JobType, OnDuplicate } from './registry/job.js';
+export type { JobOptions, JobType, OnComplete, OnDuplicate } from './registry/job.js';
 export { job } from './registry/job.js';
 export type { JsonObject, JsonValue } from './registry/json.js';
 export type { AnyRegistry, JobTypes, PayloadOf, Registry, ResultOf } from './registry/registry.js';
 export { defineJobs } from './registry/registry.js';
 export type { Upgrade } from './registry/upgrades.js';
 export { QueueError, type QueueErrorCode } from './words/errors.js';
-export type { JobError } from './words/row-types.js';
+export type { JobError, StoredPayload, StoredResult } from './words/row-types.js';
 export type { FinalState, State } from './words/states.js';

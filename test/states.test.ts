@@ -7,6 +7,7 @@ import { cancel } from '../src/sql/cancel.js';
 import { claim } from '../src/sql/claim.js';
 import { completeAgainIn, completeIn } from '../src/sql/complete.js';
 import { heartbeat } from '../src/sql/heartbeat.js';
+import { keepIn } from '../src/sql/keep.js';
 import type { MovedRow } from '../src/sql/persons-move.js';
 import { releaseClaims } from '../src/sql/release-claims.js';
 import { remove } from '../src/sql/remove.js';
@@ -34,6 +35,8 @@ type Way = {
   /** What it answers when the job did not move, and when there is no such job. */
   refusal: unknown;
   absence: unknown;
+  /** What it answers when the job is completed and kept; the refusal where this is left out. */
+  completed?: unknown;
 };
 
 const ways: Record<MoveName, readonly Way[]> = {
@@ -54,11 +57,14 @@ const ways: Record<MoveName, readonly Way[]> = {
       make: async (id) => (await heartbeat(database.db, table, [{ id, lockedBy }]))[0]?.pulse,
       refusal: 'lost',
       absence: 'gone',
+      completed: 'gone',
     },
   ],
   complete: [
     finishing('gone', { move: 'complete' }),
     finishing('available', { move: 'complete' }, { again: true }),
+    finishing('completed', { move: 'complete', kept: { result: '{"n": 1}' } }),
+    finishing('available', { move: 'complete', kept: { result: '{"n": 1}' } }, { again: true }),
     {
       to: 'gone',
       make: (id) => database.db.transaction((tx) => completeIn(tx, table, { id, lockedBy })),
@@ -69,6 +75,13 @@ const ways: Record<MoveName, readonly Way[]> = {
       to: 'available',
       given: { again: true },
       make: (id) => database.db.transaction((tx) => completeAgainIn(tx, table, { id, lockedBy })),
+      refusal: false,
+      absence: false,
+    },
+    {
+      to: 'completed',
+      make: (id) =>
+        database.db.transaction((tx) => keepIn(tx, table, { id, lockedBy }, { result: undefined })),
       refusal: false,
       absence: false,
     },
@@ -130,6 +143,7 @@ function finishing(to: Destination, outcome: Outcome, columns: RunningColumns = 
     make: async (id) => (await finish(database.db, table, [{ id, lockedBy, outcome }]))[0]?.result,
     refusal: 'lost',
     absence: 'gone',
+    completed: 'gone',
   };
 }
 
@@ -174,7 +188,7 @@ describe.each(allMoves)('%s', (name, { from, to }) => {
 
         const answer = await way.make(id);
 
-        expect(answer).toEqual(way.refusal);
+        expect(answer).toEqual(state === 'completed' ? (way.completed ?? way.refusal) : way.refusal);
         expect(await verbatim(database.sql, id)).toBe(before);
       },
     );

@@ -38,6 +38,7 @@ export const needs: { readonly [Role in QueueRole]: readonly Need[] } = {
       columns: [
         'state', 'attempts', 'run_at', 'locked_by', 'heartbeat_at', 'started_at', 'finished_at', 'last_error', 'errors',
         'again', 'created_at',
+        'result',
       ],
     },
     { command: 'delete' },

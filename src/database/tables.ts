@@ -86,7 +86,7 @@ function jobsTable<R extends RowTypes>(table: PgTableFn<string | undefined>) {
       uniqueIndex('jobs_dedupe')
         .on(job.kind, job.dedupeKey)
         .where(sql`state in ('available', 'running') and dedupe_key is not null`),
-      index('jobs_finished').on(job.finishedAt).where(sql`finished_at is not null`),
+      index('jobs_over').on(job.state, job.finishedAt).where(sql`finished_at is not null`),
       check('jobs_state', sql`state in ('available', 'running', 'completed', 'discarded', 'cancelled')`),
       check(
         'jobs_running_is_locked',

@@ -1,10 +1,11 @@
 /** What a person's moves are given, checked before any SQL. */
 import type { FinalFilter } from '../sql/find-final.js';
-import { checkKeys, checkName, trueOrFalse, wholeNumber } from '../words/checks.js';
+import { checkKeys, trueOrFalse, wholeNumber } from '../words/checks.js';
 import { invalidOption } from '../words/errors.js';
 import type { When } from '../words/outcome.js';
-import { type FinalState, finalStates } from '../words/states.js';
-import { checkRunAt, checkWhen } from '../words/times.js';
+import { finalStates } from '../words/states.js';
+import { checkWhen } from '../words/times.js';
+import { checkConditions, isPlain } from './check-filter.js';
 
 /** One id. */
 export function checkId(given: unknown, option = 'id'): number {
@@ -42,43 +43,9 @@ export function checkFilter(
   // A Set of ids or a Date has no keys, and would stand for all that were discarded.
   if (!isPlain(given)) throw invalidOption('the jobs', 'an id, a list of ids or a filter', given);
   checkKeys('the replay filter', given, filterKeys);
-  const { state, kind, queue, ...rest } = given as { readonly [key: string]: unknown };
-  const { finishedBefore, finishedAfter, errorMatches, limit = 1_000 } = rest;
-  if (kind !== undefined) checkName('kind', kind);
-  if (queue !== undefined) checkName('queue', queue);
+  const { limit = 1_000, ...conditions } = given;
   return {
-    filter: {
-      state: state === undefined ? 'discarded' : checkState(state),
-      // Not only those of the registry: a kind that was dropped has left jobs.
-      ...(kind === undefined ? {} : { kinds: namesOf(String(kind)) }),
-      ...(queue === undefined ? {} : { queue: String(queue) }),
-      ...instant('finishedBefore', finishedBefore),
-      ...instant('finishedAfter', finishedAfter),
-      ...(errorMatches === undefined ? {} : { errorMatches: checkText(errorMatches) }),
-    },
+    filter: { state: 'discarded', ...checkConditions(conditions, finalStates, namesOf) },
     limit: wholeNumber('limit', limit, 1, 100_000),
   };
-}
-
-function instant(option: 'finishedBefore' | 'finishedAfter', given: unknown): FinalFilter {
-  return given === undefined ? {} : { [option]: checkRunAt(option, given) };
-}
-
-function checkState(given: unknown): FinalState {
-  const state = finalStates.find((each) => each === given);
-  if (state) return state;
-  throw invalidOption('state', `one of ${finalStates.join(', ')}`, given);
-}
-
-function checkText(given: unknown): string {
-  if (typeof given === 'string' && given !== '' && given.isWellFormed() && !given.includes('\0'))
-    return given;
-  throw invalidOption('errorMatches', 'a text without NUL or halves of a surrogate pair', given);
-}
-
-/** An object literal, also of another realm. */
-function isPlain(given: unknown): boolean {
-  if (typeof given !== 'object' || given === null) return false;
-  const proto: object | null = Object.getPrototypeOf(given);
-  return proto === null || Object.getPrototypeOf(proto) === null;
 }

@@ -1,6 +1,6 @@
 /** `queue.isKind`: Drizzle types columns one by one, so a row's kind says nothing about its payload by itself. */
 import { type AnyRegistry, kindOf } from '../registry/registry.js';
-import type { StoredPayload } from '../words/row-types.js';
+import type { StoredPayload, StoredResult } from '../words/row-types.js';
 
 /** A row of the jobs table, or the part of one that a query selected. Of a left join, its columns may be null. */
 export interface AnyRow {
@@ -12,6 +12,8 @@ export interface AnyRow {
 export interface RowOfKind<R extends AnyRegistry, Kind extends keyof R['kinds']> {
   readonly kind: Kind;
   readonly payload: StoredPayload<R['kinds'][Kind]['$payload']>;
+  /** Where the query selected it. */
+  readonly result?: StoredResult<R['kinds'][Kind]['$result']>;
 }
 
 /** Whether the row is called so. Looks at `kind` alone: not at aliases, nor at the version. */

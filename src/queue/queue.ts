@@ -17,8 +17,10 @@ import type { Enqueued } from './enqueued.js';
 import { createInserts } from './insert.js';
 import { type AnyRow, isKind, type RowOfKind } from './is-kind.js';
 import { createMoves } from './make-moves.js';
+import { createReading } from './make-reading.js';
 import type { Moves } from './moves.js';
 import { type ReadableRow, type ReadRow, readRow } from './read-row.js';
+import type { Reading } from './reading.js';
 
 /** One job of a list. */
 export interface EnqueueItem<Kind, Payload, Queue extends string = never> extends EnqueueOptions<Queue> {
@@ -32,8 +34,8 @@ export interface EmptyItem<Kind, Queue extends string = never> extends EnqueueOp
   readonly payload?: undefined;
 }
 
-/** Enqueues jobs of a registry's kinds, and moves those that are there. `Tx` is what it takes as first argument. */
-export interface Queue<R extends AnyRegistry, Tx = Executor> extends Moves<R, Tx> {
+/** Enqueues jobs of a registry's kinds, moves and reads those that are there. `Tx` is what it takes as first argument. */
+export interface Queue<R extends AnyRegistry, Tx = Executor> extends Moves<R, Tx>, Reading<R> {
   readonly registry: R;
   /** The tables that drizzle-kit sees, with the registry's types: for joins with the app's own. */
   readonly tables: QueueTables<R>;
@@ -145,6 +147,7 @@ export function createQueue<Kinds extends JobTypes>(
   return Object.freeze({
     registry,
     ...(moves as unknown as Moves<Registry<Kinds>, Executor>), // what comes back depends on what is given
+    ...(createReading(registry, checked.jobs) as unknown as Reading<Registry<Kinds>>), // the registry's types are in no value
     // The same objects under the registry's types: what a column's type is, no value shows.
     tables: tables as unknown as QueueTables<Registry<Kinds>>,
 

@@ -40,7 +40,8 @@ export interface JobContext<Kind extends string = string, Result = void> {
   discard(reason: string): Ended<Result>;
   /**
    * Ends the job inside the handler's own transaction: its writes and the job's end commit together or not at all.
-   * Rejects with `JOB_LOST`, which rolls the transaction back, when the job is not this run's any more.
+   * Rejects with `JOB_LOST`, which rolls the transaction back, when the job is not this run's any more. Where the kind keeps
+   * its rows, the result stays in the row; one that JSON cannot carry is refused with `INVALID_RESULT`, before any SQL.
    */
   complete(tx: Transaction, result: Result): Promise<Ended<Result>>;
 }

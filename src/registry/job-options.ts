@@ -44,6 +44,13 @@ export function checkJobOptions<Payload>(given: JobOptions<Payload>): JobOptions
   if (typeof given === 'object' && given !== null && 'queue' in given) {
     throw invalidOption('queue', 'a method, as in job(…).queue(…), and no option', given.queue);
   }
+  if (typeof given === 'object' && given !== null && 'onComplete' in given) {
+    throw invalidOption(
+      'onComplete',
+      "a method, as in job(…).onComplete('keep'), and no option",
+      given.onComplete,
+    );
+  }
   checkKeys('job(…)', given, keys);
   const { version, maxAttempts, timeoutMs, rescueAfterMs, priority, retry, dedupeKey } = given;
   if (version !== undefined) wholeNumber('version', version, 1, 32_767);

@@ -1,6 +1,6 @@
 /** `job<Payload, Result>(options)`: one kind of job, as `defineJobs` takes it. */
 
-import { checkName } from '../words/checks.js';
+import { checkName, oneOf } from '../words/checks.js';
 import { checkJobOptions, jobDefaults } from './job-options.js';
 import type { JsonObject } from './json.js';
 import { type Upgrade, type Versioned, withUpgrade } from './upgrades.js';
@@ -85,6 +85,14 @@ export interface JobOptions<Payload> {
 }
 
 /**
+ * What becomes of a row when its job completes:
+ *
+ * - `'delete'`: it goes, and what the handler returned with it.
+ * - `'keep'`: it stays, `completed`, with what the handler returned in `result`.
+ */
+export type OnComplete = 'delete' | 'keep';
+
+/**
  * One kind of job: its types, its queue name and its options. Make it with {@link job}. `Oldest` is the payload that the
  * last step of {@link JobType.upgradeFrom} takes.
  */
@@ -94,6 +102,7 @@ export interface JobType<
   Queue extends string = 'default',
   Oldest = Payload,
   Alias extends string = never,
+  Completed extends OnComplete = 'delete',
 > extends Versioned {
   /** The payload's type; there is no value. */
   readonly $payload: Payload;
@@ -101,6 +110,8 @@ export interface JobType<
   readonly $result: Result;
   /** The queue that jobs of this kind go to. */
   readonly $queue: Queue;
+  /** What becomes of a row when its job completes. */
+  readonly $onComplete: Completed;
   /** Former names of the kind. */
   readonly $aliases: readonly Alias[];
   readonly options: JobOptions<Payload>;
@@ -112,7 +123,7 @@ export interface JobType<
    * The same kind on the queue of this name (1 to 128 characters). A method and not an option, so that the compiler
    * knows the name and can demand the handlers of the queues a worker serves.
    */
-  queue<const Name extends string>(name: Name): JobType<Payload, Result, Name, Oldest, Alias>;
+  queue<const Name extends string>(name: Name): JobType<Payload, Result, Name, Oldest, Alias, Completed>;
   /**
    * The same kind, with a step for payloads of an older version: `upgrade` takes one of `version` and gives that of the
    * next. The newest step comes first, and none is left out:
@@ -126,7 +137,7 @@ export interface JobType<
   upgradeFrom<Old extends JsonObject<Old>>(
     version: number,
     upgrade: (old: Old) => Oldest,
-  ): JobType<Payload, Result, Queue, Old, Alias>;
+  ): JobType<Payload, Result, Queue, Old, Alias, Completed>;
   /**
    * The same kind, which also runs the jobs that were enqueued under these former names (1 to 128 characters each). Their
    * rows keep the name and the version they have, so a kind that is renamed goes on counting its versions. Dedupe keys
@@ -136,7 +147,12 @@ export interface JobType<
    */
   alias<const Name extends string>(
     ...names: readonly Name[]
-  ): JobType<Payload, Result, Queue, Oldest, Alias | Name>;
+  ): JobType<Payload, Result, Queue, Oldest, Alias | Name, Completed>;
+  /**
+   * The same kind with rows that stay when their jobs complete (`'keep'`), for `queue.wait` and for joins, or go (`'delete'`,
+   * which is the default). The worker that ends a job decides, by its own registry. Kept rows are yours to delete.
+   */
+  onComplete<const What extends OnComplete>(what: What): JobType<Payload, Result, Queue, Oldest, Alias, What>;
 }
 
 /**
@@ -156,34 +172,51 @@ export function job<Payload extends JsonObject<Payload>, Result extends JsonObje
 export function job<Payload, Result>(options: JobOptions<Payload> = {}): JobType<Payload, Result> {
   const checked = checkJobOptions(options);
   const version = checked.version ?? jobDefaults.version;
-  return jobType({ options: checked, version, upgrades: [], $queue: 'default', $aliases: [] });
+  return jobType({
+    options: checked,
+    version,
+    upgrades: [],
+    $queue: 'default',
+    $aliases: [],
+    $onComplete: 'delete',
+  });
 }
 
 /** What there is of a kind when the program runs. */
-interface Parts<Payload, Queue, Alias> extends Versioned {
+interface Parts<Payload, Queue, Alias, Completed> extends Versioned {
   readonly options: JobOptions<Payload>;
   readonly $queue: Queue;
   readonly $aliases: readonly Alias[];
+  readonly $onComplete: Completed;
 }
 
-function jobType<Payload, Result, Queue extends string, Oldest, Alias extends string>(
-  parts: Parts<Payload, Queue, Alias>,
-): JobType<Payload, Result, Queue, Oldest, Alias> {
+function jobType<
+  Payload,
+  Result,
+  Queue extends string,
+  Oldest,
+  Alias extends string,
+  Completed extends OnComplete,
+>(parts: Parts<Payload, Queue, Alias, Completed>): JobType<Payload, Result, Queue, Oldest, Alias, Completed> {
   const type = {
     ...parts,
     queue: <const Name extends string>(name: Name) => {
       checkName('queue', name);
-      return jobType<Payload, Result, Name, Oldest, Alias>({ ...parts, $queue: name });
+      return jobType<Payload, Result, Name, Oldest, Alias, Completed>({ ...parts, $queue: name });
     },
     upgradeFrom: <Old>(version: number, upgrade: (old: Old) => Oldest) =>
-      jobType<Payload, Result, Queue, Old, Alias>({
+      jobType<Payload, Result, Queue, Old, Alias, Completed>({
         ...parts,
         upgrades: withUpgrade(parts, { from: version, upgrade }),
       }),
     alias: <const Name extends string>(...names: readonly Name[]) => {
       for (const name of names) checkName('alias', name);
       const $aliases = Object.freeze([...new Set([...parts.$aliases, ...names])]);
-      return jobType<Payload, Result, Queue, Oldest, Alias | Name>({ ...parts, $aliases });
+      return jobType<Payload, Result, Queue, Oldest, Alias | Name, Completed>({ ...parts, $aliases });
+    },
+    onComplete: <const What extends OnComplete>(what: What) => {
+      oneOf('onComplete', what, onCompletes);
+      return jobType<Payload, Result, Queue, Oldest, Alias, What>({ ...parts, $onComplete: what });
     },
   };
   jobTypes.add(type);
@@ -195,6 +228,8 @@ interface Phantom<Payload, Result> {
   readonly $payload: Payload;
   readonly $result: Result;
 }
+
+const onCompletes: readonly OnComplete[] = ['delete', 'keep'];
 
 const jobTypes = new WeakSet<object>();
 

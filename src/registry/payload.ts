@@ -1,5 +1,6 @@
 /**
- * Payloads as JSON text, or `INVALID_PAYLOAD` with the path of what JSON or jsonb cannot carry.
+ * Payloads and results as JSON text, or `INVALID_PAYLOAD` and `INVALID_RESULT` with the path of what JSON or jsonb cannot
+ * carry.
  *
  * Refused before any SQL, because an error from Postgres would abort the caller's transaction. What
  * `JSON.stringify` changes without a word (a Date, NaN, a Map, undefined in an array) is refused as well;
@@ -13,27 +14,53 @@ const deepest = 500;
 /** Of a character of a JavaScript string, in UTF-8. */
 const mostBytes = 3;
 
+/** The largest result, in bytes of JSON; payloads have a limit that the app sets. */
+const largestResult = 1_048_576;
+
 /** The payload of a job as JSON text; `undefined`, for kinds without one, is `{}`. */
 export function payloadText(kind: string, payload: unknown, maxBytes: number): string {
   if (payload === undefined) return '{}';
+  return jsonText({ what: 'payload', kind }, payload, maxBytes);
+}
+
+/** The result of a job as JSON text; undefined where the handler gave none. */
+export function resultText(kind: string, result: unknown): string | undefined {
+  if (result === undefined) return undefined;
+  return jsonText({ what: 'result', kind }, result, largestResult);
+}
+
+/** What a value is. */
+interface Carried {
+  readonly what: 'payload' | 'result';
+  readonly kind: string;
+}
+
+const codes = { payload: 'INVALID_PAYLOAD', result: 'INVALID_RESULT' } as const;
+
+function jsonText(carried: Carried, value: unknown, maxBytes: number): string {
   let text: string;
   try {
-    check(payload, { path: [], above: [] });
-    text = JSON.stringify(payload);
+    check(value, { path: [], above: [] });
+    text = JSON.stringify(value);
   } catch (error) {
-    throw invalidPayload(kind, error);
+    throw invalid(carried, error);
   }
   if (text.length * mostBytes <= maxBytes) return text;
   const bytes = Buffer.byteLength(text);
-  if (bytes > maxBytes) {
-    throw new QueueError(
-      'INVALID_PAYLOAD',
-      `The payload of ${show(kind)} has ${bytes} bytes as JSON, more than \`maxPayloadBytes\` (${maxBytes}). ` +
-        'Store what is large elsewhere and enqueue its id, or raise the limit in createQueue(…).',
-      { data: { kind, bytes, maxBytes } },
-    );
-  }
+  if (bytes > maxBytes) throw tooLarge(carried, bytes, maxBytes);
   return text;
+}
+
+function tooLarge({ what, kind }: Carried, bytes: number, maxBytes: number): QueueError {
+  const advice =
+    what === 'payload'
+      ? `\`maxPayloadBytes\` (${maxBytes}). Store what is large elsewhere and enqueue its id, or raise the limit in createQueue(…).`
+      : `${maxBytes}. Store what is large elsewhere and return its id.`;
+  return new QueueError(
+    codes[what],
+    `The ${what} of ${show(kind)} has ${bytes} bytes as JSON, more than ${advice}`,
+    { data: { kind, bytes, maxBytes } },
+  );
 }
 
 /** What a job carries beside its payload, as JSON text; `INVALID_OPTION` for what JSON cannot carry, or no object. */
@@ -146,19 +173,19 @@ function isPlain(value: object): boolean {
   return proto === null || proto === Object.prototype || Object.getPrototypeOf(proto) === null;
 }
 
-function invalidPayload(kind: string, error: unknown): QueueError {
+function invalid({ what, kind }: Carried, error: unknown): QueueError {
   if (!(error instanceof Refusal)) {
-    // A getter, a Proxy or the like threw while the payload was read.
-    return new QueueError('INVALID_PAYLOAD', `The payload of ${show(kind)} cannot be read.`, {
+    // A getter, a Proxy or the like threw while the value was read.
+    return new QueueError(codes[what], `The ${what} of ${show(kind)} cannot be read.`, {
       data: { kind },
       cause: error,
     });
   }
   const where = error.path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('');
-  const place = clip(`payload${where}`);
+  const place = clip(`${what}${where}`);
   return new QueueError(
-    'INVALID_PAYLOAD',
-    `The payload of ${show(kind)} cannot be stored: ${place} ${error.reason}.`,
+    codes[what],
+    `The ${what} of ${show(kind)} cannot be stored: ${place} ${error.reason}.`,
     {
       data: { kind, path: error.path },
     },

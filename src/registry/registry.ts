@@ -6,15 +6,15 @@
 import { checkName } from '../words/checks.js';
 import { didYouMean, invalidOption, QueueError, show } from '../words/errors.js';
 import { checkAliases, kindOfAlias } from './aliases.js';
-import { isJobType, type JobType } from './job.js';
+import { isJobType, type JobType, type OnComplete } from './job.js';
 
 /** Kinds by name. */
 // The one place where `any` stands: a registry holds kinds of every payload, and JobType is invariant in it.
 // biome-ignore lint/suspicious/noExplicitAny: see above
-export type JobTypes = { readonly [kind: string]: JobType<any, any, string, any, string> };
+export type JobTypes = { readonly [kind: string]: JobType<any, any, string, any, string, OnComplete> };
 
 /** A kind of whatever types, for what only moves its payloads about. */
-export type AnyJobType = JobType<unknown, unknown, string, unknown, string>;
+export type AnyJobType = JobType<unknown, unknown, string, unknown, string, OnComplete>;
 
 /** What {@link defineJobs} gives. */
 export interface Registry<Kinds extends JobTypes = JobTypes> {

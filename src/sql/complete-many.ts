@@ -1,4 +1,4 @@
-/** The `complete` move for runs that ended well, many in one statement: what almost every finish is. */
+/** The `complete` move for runs of kinds that keep nothing, many in one statement: what almost every finish is. */
 import { sql } from 'drizzle-orm';
 import type { Executor } from '../database/executor.js';
 import { idArray, textArray } from '../database/parameters.js';

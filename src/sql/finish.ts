@@ -1,6 +1,6 @@
 /**
- * The finishing moves of a worker that keep the row (`fail`, `discard`, `snooze`, `release`), many in one statement. The
- * move that does not, `complete`, is in `complete-many.ts`; here it is for jobs that are to run once more.
+ * The finishing moves of a worker but `complete` (`fail`, `discard`, `snooze`, `release`), many in one statement. That one is
+ * in `complete-many.ts`, and in `keep-many.ts` for kinds that keep their rows; here it is for jobs that are to run once more.
  *
  * A run changes its row only while the row is running under that run's claim, so a late finish changes nothing.
  *

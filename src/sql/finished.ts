@@ -7,7 +7,7 @@ import type { ClaimedId } from '../words/outcome.js';
  *   `dueInMs`, whatever `state` its run has ended in
  * - `busy`: another transaction holds the row at this moment: ask again
  * - `lost`: the row has another claim, or a person moved it; nothing was changed
- * - `gone`: there is no such row any more; nothing was changed
+ * - `gone`: there is no such row any more, or it is completed and kept; nothing was changed
  * - `refused`: the row is ours, and Postgres changed nothing without an error: row-level security has no policy for the
  *   command, or a trigger of the app returned null
  * - `again`: nothing was changed, since the job is to run once more: the end belongs into `finish`
@@ -21,7 +21,7 @@ export interface Finished extends ClaimedId {
 /** Of a claim that was not locked: what its row, left-joined as `job`, says about that. */
 export function whyNotMine(asked: SQL): SQL {
   return sql`case
-           when job.id is null                                             then 'gone'
+           when job.id is null or job.state = 'completed'                  then 'gone'
            when job.state = 'running' and job.locked_by = ${asked}.locked_by then 'busy'
            else 'lost'
          end`;

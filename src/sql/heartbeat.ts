@@ -10,7 +10,7 @@ import type { ClaimedId } from '../words/outcome.js';
  * - `ours`: renewed
  * - `busy`: another transaction holds the row at this moment (a handler's open `complete(tx)`); nobody can rescue it
  * - `lost`: the row has another claim, or a person moved it
- * - `gone`: there is no such row any more
+ * - `gone`: there is no such row any more, or it is completed and kept
  */
 export type Pulse = 'ours' | 'busy' | 'lost' | 'gone';
 
@@ -56,7 +56,7 @@ select asked.id,
          when exists (select 1 from mine where mine.id = asked.id and mine.locked_by = asked.locked_by) then 'ours'
          when exists (select 1 from ${jobs} as job
                       where  job.id = asked.id and job.state = 'running' and job.locked_by = asked.locked_by) then 'busy'
-         when exists (select 1 from ${jobs} as job where job.id = asked.id) then 'lost'
+         when exists (select 1 from ${jobs} as job where job.id = asked.id and job.state <> 'completed') then 'lost'
          else 'gone'
        end as pulse
 from   asked`,

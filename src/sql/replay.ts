@@ -41,7 +41,8 @@ export function replay(
   set    state       = 'available',
          attempts    = 0,
          run_at      = clock_timestamp(),
-         finished_at = null
+         finished_at = null,
+         result      = null
   where  job.id = any(array(select ready.id from ready))
   returning job.id, job.state, job.queue, true as due`,
     told: toldOfJobs(channel),

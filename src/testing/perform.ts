@@ -2,7 +2,7 @@
 import type { Transaction } from '../database/executor.js';
 import type { Handler } from '../registry/handlers.js';
 import { jobDefaults } from '../registry/job-options.js';
-import { payloadText } from '../registry/payload.js';
+import { payloadText, resultText } from '../registry/payload.js';
 import { type AnyRegistry, assertRegistry, kindOf } from '../registry/registry.js';
 import { checkFunction, checkKeys, wholeNumber } from '../words/checks.js';
 import { invalidOption, QueueError } from '../words/errors.js';
@@ -110,6 +110,11 @@ export async function perform(
     said = performed;
   }
 
+  /** Of a kind that keeps its rows, a result that JSON cannot carry is a failure. */
+  function checkKept(result: unknown): void {
+    if (type.$onComplete === 'keep') resultText(kind, result);
+  }
+
   const around = {
     job,
     kind,
@@ -122,12 +127,14 @@ export async function perform(
     ...context,
     signal,
     async complete(tx: Transaction, result: unknown) {
+      checkKept(result);
       record({ outcome: 'completed', result });
       return context.complete(tx, result);
     },
   };
   try {
     const result = await handler(job.payload, run);
+    if (!said) checkKept(result);
     return said ?? { outcome: 'completed', result };
   } catch (error) {
     if (said && said.outcome !== 'completed') return said; // an error thrown after them changes nothing

@@ -30,11 +30,14 @@ export function errorText(thrown: unknown, limit: number = errorTextLimit): stri
 
 /** The error's name and message alone, in one short piece. */
 export function errorBrief(thrown: unknown): string {
+  return clean(headline(withoutQuery(thrown), errorBriefLimit), errorBriefLimit);
+}
+
+/** What the driver said, where Drizzle has wrapped it: Drizzle's own message is the whole query with its parameters. */
+export function withoutQuery(thrown: unknown): unknown {
   const message = read(thrown, 'message');
-  // Drizzle's message is the whole query; what the driver said is in the cause.
-  const cause =
-    typeof message === 'string' && message.startsWith('Failed query') ? read(thrown, 'cause') : undefined;
-  return clean(headline(cause ?? thrown, errorBriefLimit), errorBriefLimit);
+  const isQuery = typeof message === 'string' && message.startsWith('Failed query');
+  return (isQuery ? read(thrown, 'cause') : undefined) ?? thrown;
 }
 
 /** Text without NUL and lone surrogates, cut to `limit` characters without splitting one. */

@@ -1,13 +1,19 @@
 /** How an attempt ended, before it is written: the finishing moves with what each needs. */
 
 export type Outcome =
-  | { readonly move: 'complete' }
+  /** `kept` where the row stays, with the result as JSON text, if there is one. */
+  | { readonly move: 'complete'; readonly kept?: Kept | undefined }
   /** `delayMs` undefined: the usual backoff. */
   | { readonly move: 'fail'; readonly error: unknown; readonly delayMs: number | undefined }
   | { readonly move: 'discard'; readonly error: unknown }
   | { readonly move: 'snooze'; readonly when: When }
   /** A job whose handler had not started gets its attempt back; one that ran keeps it counted. */
   | { readonly move: 'release'; readonly started: boolean };
+
+/** What stays of a job whose kind keeps its row. */
+export interface Kept {
+  readonly result: string | undefined;
+}
 
 export type FinishMove = Outcome['move'];
 

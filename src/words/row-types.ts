@@ -11,6 +11,13 @@ export interface JobError {
   readonly error: string;
 }
 
+/** A result as the table holds it: null until the job has completed, and where its kind has none. */
+export type StoredResult<Result> = [Result] extends [void]
+  ? unknown extends Result
+    ? Result // any: of a registry that is not known
+    : null
+  : Exclude<Result, undefined> | null;
+
 /** The part of a registry that types rows: its kinds, each with its payload and aliases. By itself: rows of any kind. */
 export interface RowTypes {
   readonly kinds: {
@@ -19,4 +26,8 @@ export interface RowTypes {
 }
 
 /** A payload as the table holds it: a kind without one stores `{}`. */
-export type StoredPayload<Payload> = [Payload] extends [void] ? Record<string, never> : Payload;
+export type StoredPayload<Payload> = [Payload] extends [void]
+  ? unknown extends Payload
+    ? Payload // any: of a registry that is not known
+    : Record<string, never>
+  : Payload;

@@ -39,8 +39,11 @@ export const moves = {
   claim: { from: ['available'], to: ['running'] },
   /** A sign of life from the worker that has the job. */
   heartbeat: { from: ['running'], to: ['running'] },
-  /** The handler resolved. A job that is to run once more waits for that, here and where it would be discarded. */
-  complete: { from: ['running'], to: ['gone', 'available'] },
+  /**
+   * The handler resolved: the row goes, or stays with the result where its kind keeps it. A job that is to run once more waits
+   * for that, here and where it would be discarded.
+   */
+  complete: { from: ['running'], to: ['gone', 'completed', 'available'] },
   /** The handler threw or ran out of time: again after a backoff, or discarded when attempts are used up. */
   fail: { from: ['running'], to: ['available', 'discarded'] },
   /** The handler says that another attempt is not worth it. */

@@ -171,13 +171,14 @@ export function checkHandlers(
         );
       }
       checkFunction(`handlers[${show(kind)}]`, handler);
-      const { options, version, upgrades } = definition(registry, kind);
+      const { options, version, upgrades, $onComplete } = definition(registry, kind);
       const { timeoutMs = jobDefaults.timeoutMs, retry } = options;
       const served = {
         name: kind,
         handler: handler as ServedKind['handler'],
         timeoutMs,
         retry,
+        keeps: $onComplete === 'keep',
         version,
         upgrades,
       };

@@ -15,7 +15,7 @@ interface RunOfContext {
   readonly kind: string;
   readonly signal: AbortSignal;
   record(outcome: Outcome): void;
-  complete(tx: Transaction): Promise<void>;
+  complete(tx: Transaction, result: unknown): Promise<void>;
 }
 
 /** A plain object with all of it: handlers may take it apart, and wrappers may spread it. */
@@ -40,8 +40,8 @@ export function createContext(run: RunOfContext): JobContext<string, unknown> {
       run.record({ move: 'discard', error: new Discard(String(reason)) });
       return settled;
     },
-    async complete(tx) {
-      await run.complete(tx);
+    async complete(tx, result) {
+      await run.complete(tx, result);
       return settled;
     },
   };

@@ -48,7 +48,7 @@ export interface WorkerEvents {
   };
   /** The job is not this run's any more: rescued, moved by a person, or deleted. Whatever the handler does is ignored. */
   lost: { readonly job: JobInfo; readonly during: 'handler' | 'finish' };
-  /** A finish was repeated because its answer was lost, and found no row: it was written, or the job was lost. */
+  /** A finish was repeated because its answer was lost, and found no running row: it was written, or the job was lost. */
   unknown: { readonly job: JobInfo; readonly move: FinishMove };
   /** A statement or a connection failed; the worker goes on. `retryInMs` is null where nothing is to be repeated. */
   error: { readonly error: unknown; readonly during: Activity; readonly retryInMs: number | null };

@@ -5,15 +5,17 @@
  */
 import { assertTransaction, type Transaction } from '../database/executor.js';
 import type { TableName } from '../database/table-name.js';
+import { resultText } from '../registry/payload.js';
 import { upToDate } from '../registry/upgrades.js';
 import type { ClaimedJob } from '../sql/claim.js';
 import { QueueError } from '../words/errors.js';
-import type { Outcome } from '../words/outcome.js';
+import type { Kept, Outcome } from '../words/outcome.js';
 import { createContext } from './context.js';
 import { isDiscard } from './discard.js';
 import { type Ended, endIn } from './end-in.js';
 import { failed, type OnFault } from './failure.js';
 import type { ServedKind } from './options.js';
+import { completedTwice, hasOutcome, notOurs, rolledBack } from './run-errors.js';
 
 /** What a run is given besides its job. */
 export interface Surroundings {
@@ -73,7 +75,7 @@ export class Run {
     return this.#durationMs;
   }
 
-  /** The row may be deleted by a `complete(tx)`, in a transaction whose commit we do not see. */
+  /** The job may be ended by a `complete(tx)`, in a transaction whose commit we do not see. */
   get completing(): boolean {
     return this.#completes > 0 || this.#made !== undefined;
   }
@@ -105,7 +107,7 @@ export class Run {
       this.#timer = setTimeout(timeIsUp, this.#timeoutMs, this);
     }
     handled(kind, this).then(
-      () => this.#resolved(),
+      (result: unknown) => this.#resolved(result),
       (error: unknown) => this.#rejected(error),
     );
   }
@@ -144,21 +146,20 @@ export class Run {
     this.#recorded = outcome;
   }
 
-  async complete(tx: Transaction): Promise<void> {
+  async complete(tx: Transaction, result: unknown): Promise<void> {
     const { job } = this;
     assertTransaction(tx, 'job.complete(tx) ends the job together with your writes.');
     if (this.#ended) throw notOurs(job); // by the time limit, a loss or a stop: these writes must not stand
     this.#assertOpen('complete');
     if (tx === this.#completedIn) {
-      throw new QueueError('JOB_ENDED', `Job ${job.id} is completed in this transaction already.`, {
-        data: { id: job.id, move: 'complete' },
-      });
+      throw completedTwice(job);
     }
+    const kept = this.#kept(result);
     // Not the outcome yet: a transaction that is rolled back may be tried again, with another tx, and complete as well.
     this.#completedIn = tx;
     this.#completes++;
     try {
-      const made = await endIn(tx, this.#around.table, job);
+      const made = await endIn(tx, this.#around.table, job, kept);
       this.#made = made ?? this.#made;
       if (made && !this.#ended) return;
     } finally {
@@ -167,9 +168,24 @@ export class Run {
     throw notOurs(job);
   }
 
-  #resolved(): void {
-    const rolled = this.completing && !this.#recorded;
-    this.#finishWith(this.#recorded ?? (rolled ? this.#failed(rolledBack(this.job)) : completed));
+  #resolved(result: unknown): void {
+    if (!this.#ended) this.#finishWith(this.#recorded ?? this.#whenResolved(result));
+  }
+
+  #whenResolved(result: unknown): Outcome {
+    if (this.completing) return this.#failed(rolledBack(this.job));
+    if (!this.#around.kind.keeps) return completed;
+    try {
+      return { move: 'complete', kept: this.#kept(result) };
+    } catch (error) {
+      return this.#failed(error); // as if it had thrown: nobody could read what it gave
+    }
+  }
+
+  /** What stays in the row; undefined where that goes. Throws `INVALID_RESULT`. */
+  #kept(result: unknown): Kept | undefined {
+    const { kind } = this.#around;
+    return kind.keeps ? { result: resultText(kind.name, result) } : undefined;
   }
 
   #rejected(error: unknown): void {
@@ -200,11 +216,7 @@ export class Run {
   }
 
   #assertOpen(move: string): void {
-    if (!this.#ended && !this.#recorded) return;
-    const { id } = this.job;
-    throw new QueueError('JOB_ENDED', `Job ${id} has its outcome already; \`${move}\` changes nothing.`, {
-      data: { id, move },
-    });
+    if (this.#ended || this.#recorded) throw hasOutcome(this.job, move);
   }
 }
 
@@ -223,27 +235,10 @@ function handled({ handler }: ServedKind, run: Run): Promise<unknown> {
   }
 }
 
-function notOurs({ id }: ClaimedJob): QueueError {
-  const message = `Job ${id} is not this run's any more; its transaction must roll back.`;
-  return new QueueError('JOB_LOST', message, { data: { id } });
-}
-
 /** What is left of a run when its outcome is written. */
 export type EndedRun = Pick<Run, 'job' | 'durationMs' | 'completing' | 'anew'>;
 
 /** The run of a job that goes back as it came. */
 export function neverStarted(job: ClaimedJob): EndedRun {
   return { job, durationMs: 0, completing: false, anew: false };
-}
-
-/**
- * After `complete(tx)` the row is gone if the transaction was committed, and then nothing can be written any more.
- * This error is for the row that is still there: the transaction was rolled back, and the attempt has failed.
- */
-function rolledBack(job: ClaimedJob): QueueError {
-  return new QueueError(
-    'JOB_ROLLED_BACK',
-    `Job ${job.id} was completed in a transaction that was rolled back, though its handler resolved.`,
-    { data: { id: job.id } },
-  );
 }

@@ -1,14 +1,12 @@
 /**
  * Writes how runs ended: batched as they come, one statement in flight, kept in memory while the database is away.
  */
-import type { Executor } from '../database/executor.js';
 import { isPassing, isRowFault } from '../database/sqlstate.js';
 import type { TableName } from '../database/table-name.js';
-import { completeMany } from '../sql/complete-many.js';
-import { finish } from '../sql/finish.js';
 import type { Finished } from '../sql/finished.js';
+import { withoutQuery } from '../words/error-text.js';
 import { QueueError } from '../words/errors.js';
-import type { ClaimedId, Outcome } from '../words/outcome.js';
+import type { Outcome } from '../words/outcome.js';
 import { createAlarm } from './alarm.js';
 import { createBatchSize } from './batch-size.js';
 import type { Events } from './events.js';
@@ -16,6 +14,7 @@ import type { EndedRun } from './execute.js';
 import { createRetryPause } from './pause.js';
 import { reportFinish } from './report.js';
 import type { Statements } from './statements.js';
+import { type End, type Write, writesOf } from './writes.js';
 
 /** The most finishes in one statement. */
 const largestFinish = 500;
@@ -39,8 +38,7 @@ export interface Finisher {
 }
 
 /** An end that is not written yet. */
-interface Pending extends ClaimedId {
-  readonly outcome: Outcome;
+interface Pending extends End {
   readonly run: EndedRun;
   /** It was sent, and the answer was lost: it may have been written. */
   readonly sent: boolean;
@@ -111,21 +109,20 @@ export function createFinisher(
   }
 
   async function write(batch: readonly Pending[]): Promise<void> {
-    const keeping = batch.filter((one) => !isDeleting(one));
-    const reached = await writeWith(completeMany, batch.filter(isDeleting));
-    inFlight = keeping.length;
-    if (reached) await writeWith(finish, keeping);
-    else pending = [...keeping, ...pending];
+    const writes = writesOf(batch);
+    for (const [at, { ends, send }] of writes.entries()) {
+      const reached = await writeWith(send, ends);
+      inFlight -= ends.length;
+      if (reached) continue;
+      pending = [...writes.slice(at + 1).flatMap((write) => write.ends), ...pending];
+      return;
+    }
   }
 
   /** False when the database was not to be reached: then nothing else need be tried now. */
-  async function writeWith<One extends Pending>(
-    statement: (db: Executor, jobs: TableName, batch: readonly One[]) => Promise<readonly Finished[]>,
-    batch: readonly One[],
-  ): Promise<boolean> {
-    if (batch.length === 0) return true;
+  async function writeWith(send: Write<Pending>['send'], batch: readonly Pending[]): Promise<boolean> {
     try {
-      const answers = await statements.send((db) => statement(db, table, batch));
+      const answers = await statements.send((db) => send(db, table, batch));
       retryPause.reset();
       batchSize.succeeded();
       settle(batch, answers);
@@ -137,8 +134,8 @@ export function createFinisher(
       else {
         // One bad end may fail itself, never its batch: the halves without it go through.
         const middle = Math.ceil(batch.length / 2);
-        await writeWith(statement, batch.slice(0, middle));
-        await writeWith(statement, batch.slice(middle));
+        await writeWith(send, batch.slice(0, middle));
+        await writeWith(send, batch.slice(middle));
       }
       return !isPassing(error);
     }
@@ -148,7 +145,9 @@ export function createFinisher(
     const canBeFailed = one.outcome.move !== 'fail';
     events.emit('error', { error, during: 'finish', retryInMs: canBeFailed ? 0 : null });
     // What cannot be written as it is gets written as a failed attempt; what cannot even be that is left to the rescuer.
-    if (canBeFailed) pending.push({ ...one, outcome: { move: 'fail', error, delayMs: undefined } });
+    // Without the query: in it is what could not be written.
+    const fails: Outcome = { move: 'fail', error: withoutQuery(error), delayMs: undefined };
+    if (canBeFailed) pending.push({ ...one, outcome: fails });
     else settled(one.run, null);
   }
 
@@ -204,13 +203,8 @@ export function createFinisher(
   };
 }
 
-function isDeleting({ outcome, again }: Pending): boolean {
-  return outcome.move === 'complete' && !again;
-}
-
-function changeRefused(one: Pending): QueueError {
-  const { id } = one;
-  const command = isDeleting(one) ? 'delete' : 'update';
+function changeRefused({ id, outcome, again }: Pending): QueueError {
+  const command = outcome.move === 'complete' && !outcome.kept && !again ? 'delete' : 'update';
   return new QueueError(
     'CHANGE_REFUSED',
     `Postgres did not ${command} job ${id} and gave no reason. Give the worker's role a policy for ${command} ` +

@@ -51,6 +51,8 @@ export interface ServedKind extends Versioned {
   readonly name: string;
   readonly handler: (payload: unknown, job: JobContext<string, unknown>) => unknown;
   readonly timeoutMs: number;
+  /** Whether the row stays when the job completes, with its result. */
+  readonly keeps: boolean;
   readonly retry: ((error: unknown, attempt: number, payload: unknown) => unknown) | undefined;
 }
 

@@ -156,11 +156,11 @@ export function createParts(
     claiming.wake(run.job.queue, run.durationMs);
   }
 
-  /** `gone`: there is no row of that id any more. */
+  /** `gone`: there is no row of that id any more, or it is completed. */
   function lost(job: ClaimedJob, gone: boolean): void {
     if (!held.has(job)) return;
     const run = held.get(job);
-    // A run that is over hears it from its finish; a row that is gone, or anew, may be the run's own doing.
+    // A run that is over hears it from its finish; a job that is gone, or begins anew, may be the run's own doing.
     if (run && (!running.has(run) || (gone ? run.completing : run.anew))) return;
     const { id, lockedBy } = job;
     const error = new QueueError('JOB_LOST', `Job ${id} is not this run's any more.`, {

@@ -5,6 +5,7 @@ import { createWorker } from '../../src/worker.js';
 import type { Driver } from '../support/drivers.js';
 import { until } from '../support/until.js';
 import { settings } from './client-settings.js';
+import * as reading from './reading-tests.js';
 import type { UsedDriver } from './stage.js';
 
 const payload = {
@@ -22,10 +23,42 @@ export function clientSettingsTests(driver: Driver, used: UsedDriver): void {
     const { db, end } = await connect(used.url);
     try {
       await runsJobs(db);
+      await readsJobs(db);
     } finally {
       await end();
     }
   });
+}
+
+/** What is read has the stored keys, numbers and Dates, whatever the client makes of its own. */
+async function readsJobs(db: Database): Promise<void> {
+  const letter = { to: 'you', snake_case: { inner_key: 1 } };
+  const runAt = new Date('2999-01-01T00:00:00.123Z');
+  const { id } = await reading.queue.enqueue(db, 'letter', letter, { runAt });
+  const { id: counted } = await reading.queue.enqueue(db, 'count', { n: 4 });
+  await reading.withCounter(db, async () => {
+    expect(await reading.queue.wait(db, 'count', counted)).toEqual({ twice: 8 });
+  });
+  expect(await reading.queue.get(db, id)).toMatchObject({ id, payload: letter, runAt, priority: 0 });
+  const { jobs, next } = await reading.queue.list(db, { limit: 1 });
+  expect([jobs, next]).toMatchObject([[{ id: counted, result: { twice: 8 } }], counted]);
+  expect(await reading.queue.counts(db, { kind: 'letter' })).toMatchObject([
+    { scheduled: 1, oldestDueAt: null },
+  ]);
+  const { id: dead } = await reading.queue.enqueue(db, 'letter', letter);
+  await reading.withCounter(db, () =>
+    until(async () => (await reading.queue.get(db, dead))?.state === 'discarded', { what: 'the discard' }),
+  );
+  expect(await reading.queue.deadLetters(db)).toEqual([
+    {
+      kind: 'letter',
+      error: 'Discard: there is no you',
+      count: 1,
+      firstAt: expect.any(Date),
+      lastAt: expect.any(Date),
+      ids: [dead],
+    },
+  ]);
 }
 
 /** Jobs of every end, by every way to enqueue; their handlers get what was stored, and ids and events are right. */

@@ -19,6 +19,7 @@ import { httpTests } from './http-tests.js';
 import { moveTests } from './move-tests.js';
 import { oddTextTests } from './odd-text-tests.js';
 import { queueTests } from './queue-tests.js';
+import { readingTests } from './reading-tests.js';
 import { runOnceTests } from './run-once-tests.js';
 import { sharedClientTests } from './shared-client-tests.js';
 import { useDriver } from './stage.js';
@@ -41,6 +42,7 @@ describe.each(drivers)('on %s', (driver) => {
   describe('the worker’s statements', () => statementTests(used));
   describe('finish', () => finishTests(used));
   describe('a person’s moves', () => moveTests(used));
+  describe('reading', () => readingTests(used));
   describe('odd texts', () => oddTextTests(used));
   describe('a worker', () => workerTests(used));
   describe('a worker', () => eventTests(used));

@@ -4,7 +4,7 @@
  */
 import type { ClaimRequest } from '../../src/sql/claim.js';
 import type { Finished } from '../../src/sql/finished.js';
-import type { ClaimedId, Outcome } from '../../src/words/outcome.js';
+import type { ClaimedId, Kept, Outcome } from '../../src/words/outcome.js';
 import type { State } from '../../src/words/states.js';
 import type { Finish } from '../support/finish.js';
 
@@ -24,6 +24,8 @@ export interface ModelJob {
   /** Its worker has given no sign of life for longer than its limit. */
   silent: boolean;
   lastError: string | null;
+  /** As JSON text. */
+  result: string | null;
   /** The latest ten, as attempt and text. */
   errors: readonly (readonly [number, string])[];
 }
@@ -32,11 +34,11 @@ export type NewModelJob = Pick<ModelJob, 'queue' | 'kind' | 'priority' | 'maxAtt
 
 export class Model {
   readonly jobs = new Map<number, ModelJob>();
-  /** The row that an open transaction holds, and whether it has deleted it. */
-  held: { readonly id: number; readonly deleted: boolean } | undefined;
+  /** The row that an open transaction holds, and how it has completed it. */
+  held: { readonly id: number; readonly completed?: Kept | 'deleted' } | undefined;
 
   add(id: number, job: NewModelJob): void {
-    const fresh = { attempts: 0, lockedBy: null, silent: false, lastError: null, errors: [] };
+    const fresh = { attempts: 0, lockedBy: null, silent: false, lastError: null, result: null, errors: [] };
     this.jobs.set(id, { id, ...job, state: 'available', ...fresh });
   }
 
@@ -56,7 +58,7 @@ export class Model {
 
   heartbeat(claim: ClaimedId): 'ours' | 'busy' | 'lost' | 'gone' {
     const job = this.jobs.get(claim.id);
-    if (!job) return 'gone';
+    if (!job || job.state === 'completed') return 'gone';
     if (!isRunOf(job, claim)) return 'lost';
     if (!this.isFree(job)) return 'busy';
     job.silent = false;
@@ -71,27 +73,30 @@ export class Model {
       const result = results[at];
       const done = result === 'done' && job !== undefined;
       if (done) this.end(job, outcome);
-      return { id, lockedBy, result, state: done && outcome.move !== 'complete' ? job.state : null };
+      return { id, lockedBy, result, state: done && this.jobs.has(id) ? job.state : null };
     });
   }
 
   private resultOf(job: ModelJob | undefined, claim: ClaimedId): Finished['result'] {
-    if (!job) return 'gone';
+    if (!job || job.state === 'completed') return 'gone';
     if (!isRunOf(job, claim)) return 'lost';
     return this.isFree(job) ? 'done' : 'busy';
   }
 
   /** Whether the transaction may end the job; then it holds the row. */
-  completeIn(claim: ClaimedId): boolean {
+  completeIn(claim: ClaimedId, kept: Kept | undefined): boolean {
     const job = this.jobs.get(claim.id);
     if (!job || !isRunOf(job, claim)) return false;
-    this.held = { id: job.id, deleted: true };
+    this.held = { id: job.id, completed: kept ?? 'deleted' };
     return true;
   }
 
   /** The end of the open transaction. */
   letGo(how: 'commit' | 'rollback'): void {
-    if (this.held?.deleted && how === 'commit') this.jobs.delete(this.held.id);
+    const { id, completed } = this.held ?? {};
+    if (id !== undefined && completed && how === 'commit') {
+      this.complete(this.get(id), completed === 'deleted' ? undefined : completed);
+    }
     this.held = undefined;
   }
 
@@ -126,7 +131,7 @@ export class Model {
   private end(job: ModelJob, outcome: Outcome): void {
     switch (outcome.move) {
       case 'complete':
-        this.jobs.delete(job.id);
+        this.complete(job, outcome.kept);
         break;
       case 'fail':
         this.fail(job, String(outcome.error), outcome.delayMs === 0 ? 'now' : 'later');
@@ -146,6 +151,12 @@ export class Model {
         if (outcome.started && job.attempts > job.maxAttempts) this.leave(job, 'discarded');
         else this.leave(job, 'available', { attemptBack: !outcome.started });
     }
+  }
+
+  private complete(job: ModelJob, kept: Kept | undefined): void {
+    if (!kept) return void this.jobs.delete(job.id);
+    job.result = kept.result ?? null;
+    this.leave(job, 'completed');
   }
 
   private fail(job: ModelJob, error: string, runAt: RunAt = 'later'): void {

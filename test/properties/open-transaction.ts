@@ -3,14 +3,15 @@ import { sql } from 'drizzle-orm';
 import type { PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import type { Transaction } from '../../src/database/executor.js';
 import { completeIn } from '../../src/sql/complete.js';
-import type { ClaimedId } from '../../src/words/outcome.js';
+import { keepIn } from '../../src/sql/keep.js';
+import type { ClaimedId, Kept } from '../../src/words/outcome.js';
 import { table } from '../support/jobs.js';
 
 export type End = 'commit' | 'rollback';
 
 export interface OpenTransaction {
   /** Ends the job in a new transaction, and gives whether that could be. */
-  complete(claim: ClaimedId): Promise<boolean>;
+  complete(claim: ClaimedId, kept: Kept | undefined): Promise<boolean>;
   /** Locks the row in a new transaction. */
   lock(id: number): Promise<unknown>;
   /** Ends the transaction, if one is open. */
@@ -43,7 +44,10 @@ export function createOpenTransaction(db: PostgresJsDatabase): OpenTransaction {
   }
 
   return {
-    complete: async (claim) => completeIn(await begin(), table, claim),
+    async complete(claim, kept) {
+      const tx = await begin();
+      return kept ? keepIn(tx, table, claim, kept) : completeIn(tx, table, claim);
+    },
     lock: async (id) => (await begin()).execute(sql`select 1 from jobs where id = ${id}::bigint for update`),
     end: async (how) => endIt?.(how),
   };

@@ -17,14 +17,15 @@ import type { ModelJob } from './model.js';
 import { make } from './stopped-time.js';
 
 export const completeInOpen = fc
-  .record({ n: anyWorker, late: fc.boolean(), picks: onePick })
-  .map(({ n, late, picks }) =>
+  .record({ n: anyWorker, late: fc.boolean(), picks: onePick, keeps: fc.boolean() })
+  .map(({ n, late, picks, keeps }) =>
     command(
-      `worker ${n} completes run ${picks}${late ? ' of old' : ''} in a transaction that stays open`,
+      `worker ${n} completes${keeps ? ' and keeps' : ''} run ${picks}${late ? ' of old' : ''} in a transaction that stays open`,
       async (crowd, real) => {
         for (const run of crowd.runs(n, { late, picks })) {
-          const done = crowd.completeIn(run);
-          deepStrictEqual(await real.open.complete(run), done);
+          const kept = keeps ? { result: '[2]' } : undefined;
+          const done = crowd.completeIn(run, kept);
+          deepStrictEqual(await real.open.complete(run, kept), done);
           if (!done) await real.open.end('rollback');
         }
         await look(crowd, real);
@@ -40,7 +41,7 @@ export const lockInOpen = onePick.map((picks) =>
       const running = crowd.freeJobs(({ state }) => state === 'running', picks);
       for (const { id } of running.length > 0 ? running : crowd.freeJobs(() => true, picks)) {
         await real.open.lock(id);
-        crowd.held = { id, deleted: false };
+        crowd.held = { id };
       }
       await look(crowd, real);
     },

@@ -27,7 +27,8 @@ export const replaySome = byPerson({
   what: 'replays',
   from: ['completed', 'discarded', 'cancelled'],
   send: (db, ids) => replay(db, table, channel, ids),
-  change: (_crowd, job) => void Object.assign(job, { state: 'available', attempts: 0, runAt: 'now' }),
+  change: (_crowd, job) =>
+    void Object.assign(job, { state: 'available', attempts: 0, runAt: 'now', result: null }),
 });
 
 export const runNowSome = byPerson({

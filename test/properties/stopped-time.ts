@@ -30,6 +30,7 @@ async function compare(tx: PostgresJsDatabase, model: Model): Promise<void> {
   const found = await tx
     .select({
       job: jobs,
+      result: sql<string | null>`${jobs.result}::text`,
       // Of a job that waits: at least as long as the shortest backoff from now, which is before the move.
       waits: sql<boolean>`${jobs.runAt} >= now() + interval '1 second'`,
       isDue: sql<boolean>`${jobs.runAt} <= clock_timestamp()`,
@@ -38,7 +39,7 @@ async function compare(tx: PostgresJsDatabase, model: Model): Promise<void> {
     })
     .from(jobs)
     .orderBy(jobs.id);
-  const seen = found.map(({ job, waits, isDue, silent, alive }): ModelJob => {
+  const seen = found.map(({ job, result, waits, isDue, silent, alive }): ModelJob => {
     const runAt = dayOf(job.runAt.toISOString());
     const past: RunAt | undefined = runAt === 'later' ? undefined : runAt;
     return {
@@ -53,6 +54,7 @@ async function compare(tx: PostgresJsDatabase, model: Model): Promise<void> {
       lockedBy: job.lockedBy,
       silent: job.state === 'running' && (silent || (!alive && never(job.id, 'is neither silent nor alive'))),
       lastError: job.lastError,
+      result,
       errors: job.errors.map(({ attempt, error }) => [attempt, error] as const),
     };
   });

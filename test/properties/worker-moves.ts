@@ -120,8 +120,11 @@ export const beat = fc.record({ n: anyWorker, late: fc.boolean() }).map(({ n, la
 );
 
 const error = fc.constantFrom('no luck', 'no route', 'no time'); // what else may be thrown has a test of its own
+/** As Postgres prints it. */
+const result = fc.constantFrom('{"n": 1}', 'null', '"text"', undefined);
 const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   fc.constant<Outcome>({ move: 'complete' }),
+  result.map((text): Outcome => ({ move: 'complete', kept: { result: text } })),
   ...[0, 3_600_000, undefined].map((delayMs) =>
     error.map((error): Outcome => ({ move: 'fail', error, delayMs })),
   ),

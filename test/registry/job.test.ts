@@ -29,6 +29,25 @@ describe('job', () => {
     expect(mail.options).toBe(plain.options);
   });
 
+  it('deletes its rows until it says otherwise, and then on a new object, whatever is said first', () => {
+    const plain = job<{ id: number }>({ priority: 2 });
+    const kept = plain.onComplete('keep');
+    expect(
+      [plain, kept, kept.queue('mail'), kept.onComplete('delete')].map((type) => type.$onComplete),
+    ).toEqual(['delete', 'keep', 'keep', 'delete']);
+    expect(plain.queue('mail').onComplete('keep').$queue).toBe('mail');
+    expect(kept.options).toBe(plain.options);
+  });
+
+  it.each(['', 'Keep', 'history', true, undefined, null, {}])(
+    'refuses %j for what becomes of its rows',
+    (what) => {
+      expect(() => job().onComplete(what as 'keep')).toThrow(
+        refused("Expected `onComplete` to be one of 'delete', 'keep', got "),
+      );
+    },
+  );
+
   it.each(['', 'q'.repeat(129), '😀'.repeat(129), 'a\0b', '\ud83d', 5, undefined, null, {}])(
     'refuses the queue name %j',
     (name) => {
@@ -138,6 +157,9 @@ describe('job', () => {
     );
     expect(() => jobOf({ queue: 'mail' })).toThrow(
       refused('Expected `queue` to be a method, as in job(…).queue(…)'),
+    );
+    expect(() => jobOf({ onComplete: 'keep' })).toThrow(
+      refused("Expected `onComplete` to be a method, as in job(…).onComplete('keep'), and no option"),
     );
     expect(() => jobOf(JSON.parse('{"__proto__":1}'))).toThrow(refused('Unknown option "__proto__"'));
   });

@@ -4,7 +4,7 @@
  */
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { payloadText } from '../../src/registry/payload.js';
+import { payloadText, resultText } from '../../src/registry/payload.js';
 import { QueueError } from '../../src/words/errors.js';
 
 const text = (payload: unknown) => payloadText('sendReceipt', payload, 1_000_000);
@@ -173,6 +173,48 @@ describe('the size limit', () => {
         message: expect.stringContaining(
           'The payload of "a" has 4 bytes as JSON, more than `maxPayloadBytes` (3).',
         ),
+      }),
+    );
+  });
+});
+
+describe('a result', () => {
+  const result = (value: unknown) => resultText('countOrders', value);
+
+  it.each<[unknown, string | undefined]>([
+    [undefined, undefined],
+    [null, 'null'],
+    [{}, '{}'],
+    [{ count: 1, note: undefined }, '{"count":1}'],
+    ['text', '"text"'],
+  ])('of %j is taken', (value, text) => {
+    expect(result(value)).toBe(text);
+  });
+
+  it('is refused like a payload, by its own name and code', () => {
+    expect(() => result({ counts: [1n] })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_RESULT',
+        message:
+          'The result of "countOrders" cannot be stored: result.counts[0] is a bigint, which JSON cannot carry: use a string or a number.',
+        data: { kind: 'countOrders', path: ['counts', 0] },
+      }),
+    );
+    expect(() => result(revoked())).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_RESULT',
+        message: 'The result of "countOrders" cannot be read.',
+      }),
+    );
+  });
+
+  it('may have a MiB of JSON', () => {
+    expect(result('x'.repeat(1_048_574))).toHaveLength(1_048_576);
+    expect(() => result('x'.repeat(1_048_575))).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_RESULT',
+        message: expect.stringContaining('has 1048577 bytes as JSON, more than 1048576. Store what is large'),
+        data: { kind: 'countOrders', bytes: 1_048_577, maxBytes: 1_048_576 },
       }),
     );
   });

@@ -6,6 +6,8 @@ import { drizzle } from 'drizzle-orm/postgres-js';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sqlState } from '../../src/database/sqlstate.js';
 import { createQueue } from '../../src/queue/queue.js';
+import { job } from '../../src/registry/job.js';
+import { defineJobs } from '../../src/registry/registry.js';
 import type { WorkerEvents } from '../../src/worker/events.js';
 import { createWorker } from '../../src/worker/worker.js';
 import { given, row } from '../support/jobs.js';
@@ -82,6 +84,33 @@ describe('a worker', () => {
     expect(runs.sort()).toEqual(ids.sort());
     expect([...seen.lost, ...seen.unknown, ...seen.rescued]).toEqual([]);
     expect(await roles.sql`select id from jobs`).toHaveLength(0);
+  });
+
+  it('that may not keep results says so, and keeps them until it may', async () => {
+    await revoke('update (result) on public.jobs');
+    const keeping = defineJobs({ greet: job<{ tenant: string }, { greeted: string }>().onComplete('keep') });
+    const id = await given(roles.sql).available({ payload: { tenant: 'a' } });
+    const lines: string[] = [];
+    const keep = (line: string) => void lines.push(line);
+    const worker = createWorker({
+      db: roles.as('worker'),
+      registry: keeping,
+      queues: { default: 1 },
+      handlers: { greet: ({ tenant }) => ({ greeted: tenant }) },
+      heartbeatMs: 100,
+      pollIntervalMs: 20,
+      log: { info: keep, warn: keep, error: keep },
+    });
+    const seen = watch(worker);
+    await worker.start();
+    await until(() => seen.error.filter(({ during }) => during === 'finish').length >= 3, { what: 'tries' });
+    expect(lines.join('\n')).toMatch(/lacks the right update \(.*"result".*\) on table "public"."jobs"/);
+    expect(await row(roles.sql, id)).toMatchObject({ state: 'running', attempts: 1 });
+
+    await grantAll();
+    await until(() => seen.completed.length, { what: 'the end' });
+    expect(await row(roles.sql, id)).toMatchObject({ state: 'completed', result: { greeted: 'a' } });
+    expect([...seen.lost, ...seen.unknown, ...seen.failed]).toEqual([]);
   });
 
   it('that may not claim asks less and less often, and claims once it may', async () => {

@@ -13,10 +13,12 @@ import { claim } from '../../src/sql/claim.js';
 import { completeAgainIn, completeIn } from '../../src/sql/complete.js';
 import { deleteThrottles } from '../../src/sql/delete-throttles.js';
 import { heartbeat } from '../../src/sql/heartbeat.js';
+import { keepIn } from '../../src/sql/keep.js';
 import { mayDelete } from '../../src/sql/may-delete.js';
 import { releaseClaims } from '../../src/sql/release-claims.js';
 import { findDead, rescue } from '../../src/sql/rescue.js';
 import { databaseTimeS, sessionDefaults } from '../../src/sql/session.js';
+import { QueueError } from '../../src/words/errors.js';
 import type { Outcome } from '../../src/words/outcome.js';
 import { finish } from '../support/finish.js';
 import { given, type RunningColumns, row } from '../support/jobs.js';
@@ -82,6 +84,10 @@ export const moves: { readonly [Role in QueueRole]: { readonly [name: string]: M
       return !!heartbeatAt && heartbeatAt.getTime() > Date.now() - 1_800_000;
     },
     complete: finishing('gone', { move: 'complete' }),
+    'complete of a kind that keeps its rows': finishing('completed', {
+      move: 'complete',
+      kept: { result: '{}' },
+    }),
     fail: finishing('available', { move: 'fail', error: 'no luck', delayMs: undefined }),
     'fail for the last time': finishing(
       'discarded',
@@ -115,6 +121,12 @@ export const moves: { readonly [Role in QueueRole]: { readonly [name: string]: M
       await roles.as(actor).transaction((tx) => completeIn(tx, roles.table, { id, lockedBy }));
       return (await stateOf(roles.sql, id)) === 'gone';
     },
+    async 'complete(tx) of a kind that keeps its rows'(roles, actor) {
+      const id = await given(roles.sql).running({ lockedBy });
+      const kept = { result: '{}' };
+      await roles.as(actor).transaction((tx) => keepIn(tx, roles.table, { id, lockedBy }, kept));
+      return (await stateOf(roles.sql, id)) === 'completed';
+    },
     async 'release of claims'(roles, actor) {
       const id = await given(roles.sql).running({ lockedBy });
       await releaseClaims(roles.as(actor), roles.table, [lockedBy]);
@@ -142,8 +154,41 @@ export const moves: { readonly [Role in QueueRole]: { readonly [name: string]: M
         .groupBy(jobs.state);
       return found.some(({ state, n }) => state === 'available' && n === 1);
     },
+    async get(roles, actor) {
+      const id = await given(roles.sql).available();
+      return (await readingOf(roles).get(roles.as(actor), id))?.id === id;
+    },
+    async list(roles, actor) {
+      const id = await given(roles.sql).available();
+      return (await readingOf(roles).list(roles.as(actor))).jobs.some((job) => job.id === id);
+    },
+    async 'counts of the queue'(roles, actor) {
+      await given(roles.sql).available();
+      return (await readingOf(roles).counts(roles.as(actor))).length === 1;
+    },
+    async 'dead letters'(roles, actor) {
+      await given(roles.sql).discarded();
+      return (await readingOf(roles).deadLetters(roles.as(actor))).length === 1;
+    },
+    async wait(roles, actor) {
+      const id = await given(roles.sql).completed();
+      return readingOf(roles)
+        .wait(roles.as(actor), 'greet', id)
+        .then(
+          () => true,
+          (error: unknown) => {
+            if (error instanceof QueueError) return false;
+            throw error;
+          },
+        );
+    },
   },
 };
+
+/** What reads, under a registry whose kind can be waited for. */
+function readingOf({ tables }: Pick<Roles, 'tables'>) {
+  return createQueue(defineJobs({ greet: job().onComplete('keep') }), { tables });
+}
 
 const dead = { lockedBy, timeoutS: 1, heartbeatAgoS: 3_600 };
 

@@ -22,6 +22,7 @@ const rights = [
     'started_at',
     'finished_at',
     'again',
+    'result',
   ].map((column) => `update (${column})`),
   'delete',
 ];

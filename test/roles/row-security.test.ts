@@ -101,7 +101,7 @@ describe('a worker with policies for some commands only', () => {
 
   it('leaves completed jobs where they are when it may delete none', async () => {
     await roles.run([enable, ...['select', 'update'].map(policyFor)].join(';'));
-    const exceptions = { complete: 'nothing', 'complete(tx)': 'nothing' };
+    const exceptions = { complete: 'nothing', 'complete(tx)': 'nothing' }; // those that keep their rows update them
     expect(await outcomes(roles, 'worker')).toEqual(all('worker', 'done', exceptions));
     expect(await missing(roles, 'worker')).toMatchObject([{ message: expect.stringContaining('delete') }]);
   });

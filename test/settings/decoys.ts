@@ -9,7 +9,7 @@ const types = [
   ...['int2', 'int4', 'int8', 'float8', 'numeric', 'text', 'jsonb', 'interval', 'timestamptz', 'bool'],
   ...['text[]', 'int8[]'],
 ];
-const operators = ['=', '<>', '<', '<=', '>', '>=', '+', '-', '*', '/', '||'];
+const operators = ['=', '<>', '<', '<=', '>', '>=', '+', '-', '*', '/', '||', '->', '->>'];
 const functions = [
   'power',
   'to_char',
@@ -17,6 +17,7 @@ const functions = [
   'jsonb_array_length',
   'jsonb_to_recordset',
   'to_timestamp',
+  ...['left', 'split_part', 'chr', 'sum', 'min', 'max', 'array_agg'],
 ];
 const json = [
   'jsonb_build_object(text, int4, text, text, text, text)',

@@ -4,7 +4,10 @@ import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { rows } from '../../src/database/rows.js';
 import { sqlState } from '../../src/database/sqlstate.js';
+import { createQueue, type Database, defineJobs, job } from '../../src/index.js';
+import { createWorker } from '../../src/worker.js';
 import { queue } from '../drivers/app.js';
+import { queue as reading, withCounter } from '../drivers/reading-tests.js';
 import { withWorker } from '../drivers/worker-stage.js';
 import { connect, networkedDrivers } from '../support/drivers.js';
 import { readMigrations } from '../support/migrations.js';
@@ -51,6 +54,53 @@ describe.each(networkedDrivers)('in LATIN1, on %s', (driver) => {
         brief: expect.stringContaining('ça ne vaut rien'),
       },
     ]);
+    await rows(db, sql`truncate public.jobs`);
+    expect(
+      await withCounter(db, async () => {
+        const { id } = await reading.enqueue(db, 'letter', { to: 'désolé' });
+        const ended = async () => (await reading.get(db, id))?.state === 'discarded';
+        await until(ended, { what: 'the discard' });
+        return reading.deadLetters(db);
+      }),
+    ).toMatchObject([{ error: 'Discard: there is no désolé' }]);
+    await rows(db, sql`truncate public.jobs`);
+    await end();
+  });
+
+  it('a result that it cannot hold fails its attempt, and no other', async () => {
+    const { db, end } = await connect(driver, url);
+    const registry = defineJobs({ say: job<string, string>({ retry: () => 0 }).onComplete('keep') });
+    const saying = createQueue(registry);
+    // Without the driver's own names for statements: an error of Drizzle has the whole query in its message, results and all.
+    const plain: Database = {
+      execute: (query) => db.execute(query),
+      transaction: (run, config) => db.transaction(run, config),
+    };
+    const worker = createWorker({
+      db: plain,
+      registry,
+      queues: { default: 10 },
+      handlers: { say: (text) => (text === 'smile' ? '\u{1F600}' : text) },
+      pollIntervalMs: 20,
+      log: false,
+    });
+    const texts = ['désolé', 'smile', 'ça'];
+    const list = texts.map((payload) => ({ kind: 'say' as const, payload, maxAttempts: 1 }));
+    const ids = (await saying.enqueueMany(db, list)).map(({ id }) => id);
+    await worker.start();
+    try {
+      const ends = ids.map((id) => saying.wait(db, 'say', id).catch((error: unknown) => error));
+      expect(await Promise.all(ends)).toEqual([
+        'désolé',
+        expect.objectContaining({
+          code: 'JOB_DISCARDED',
+          message: expect.stringContaining('has no equivalent in encoding "LATIN1"'),
+        }),
+        'ça',
+      ]);
+    } finally {
+      await worker.stop();
+    }
     await rows(db, sql`truncate public.jobs`);
     await end();
   });

@@ -146,6 +146,52 @@ describe.each(databases)('in a database with defaults: $name', (defaults) => {
     }
   });
 
+  it('results are kept, waited for and read', async () => {
+    const [first, second] = clients;
+    if (!first || !second) throw new Error('there are two clients');
+    const worker = createWorker({
+      db: first.db,
+      registry: numbers,
+      queues: { default: 2 },
+      handlers: {
+        count: ({ n }, job) => (n < 0 ? job.discard(`no number ${n}`) : { twice: 2 * n }),
+      },
+      heartbeatMs: 100,
+      pollIntervalMs: 20,
+      log: false,
+    });
+    await worker.start();
+    try {
+      const enqueue = (n: number): Promise<{ id: number }> =>
+        first.db.transaction((tx: Transaction) => counting.enqueue(tx, 'count', { n }), {
+          accessMode: 'read write',
+        });
+      const [{ id }, { id: wrong }] = [await enqueue(21), await enqueue(-12345)];
+      const began = Date.now() - 60_000;
+      for (const { db } of clients) {
+        expect(await counting.wait(db, 'count', id)).toEqual({ twice: 42 });
+        await expect(counting.wait(db, 'count', wrong)).rejects.toMatchObject({ code: 'JOB_DISCARDED' });
+        const { jobs } = await counting.list(db, { order: 'oldest', finishedAfter: new Date(began) });
+        expect(jobs).toMatchObject([
+          { id, result: { twice: 42 }, state: 'completed' },
+          { id: wrong, state: 'discarded' },
+        ]);
+        expect(await counting.get(db, id)).toEqual(jobs[0]);
+        for (const { createdAt, finishedAt, runAt } of jobs) {
+          for (const time of [createdAt, finishedAt, runAt]) {
+            expect(Math.abs((time?.getTime() ?? 0) - Date.now())).toBeLessThan(60_000);
+          }
+        }
+        expect(await counting.counts(db)).toMatchObject([{ kind: 'count', completed: 1, discarded: 1 }]);
+        expect(await counting.deadLetters(db, { errorMatches: '-12345' })).toMatchObject([
+          { error: 'Discard: no number -#', ids: [wrong] },
+        ]);
+      }
+    } finally {
+      await worker.stop();
+    }
+  });
+
   it('a person’s moves do what they should', async () => {
     for (const { db } of clients) {
       await db.transaction(
@@ -205,6 +251,10 @@ describe.each(databases)('in a database with defaults: $name', (defaults) => {
     }
   });
 });
+
+/** Kept results and discarded jobs, read through both drivers. */
+const numbers = defineJobs({ count: job<{ n: number }, { twice: number }>().onComplete('keep') });
+const counting = createQueue(numbers);
 
 /** By `db` and in transactions, one by one and as lists, through both drivers. */
 async function enqueueAll(first: Database, second: Database, { readOnly }: Row): Promise<void> {

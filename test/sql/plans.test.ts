@@ -9,9 +9,16 @@ import { cancel } from '../../src/sql/cancel.js';
 import { claim } from '../../src/sql/claim.js';
 import { claimTold } from '../../src/sql/claim-told.js';
 import { completeMany } from '../../src/sql/complete-many.js';
+import { countJobs } from '../../src/sql/count-jobs.js';
+import { findEnd } from '../../src/sql/find-end.js';
 import { type FinalFilter, findFinal } from '../../src/sql/find-final.js';
+import { findJob } from '../../src/sql/find-job.js';
+import { findJobs } from '../../src/sql/find-jobs.js';
 import { finish } from '../../src/sql/finish.js';
+import { groupDiscarded } from '../../src/sql/group-discarded.js';
 import { heartbeat } from '../../src/sql/heartbeat.js';
+import type { JobFilter } from '../../src/sql/job-filter.js';
+import { keepMany } from '../../src/sql/keep-many.js';
 import { releaseClaims } from '../../src/sql/release-claims.js';
 import { replay } from '../../src/sql/replay.js';
 import { findDead, rescue } from '../../src/sql/rescue.js';
@@ -145,6 +152,10 @@ describe.each<[string, () => Promise<unknown>]>([
 
     it.each([
       ['the finish of 100 jobs', { jobs: 100, send: (db: Executor) => finish(db, table, failing(100)) }],
+      [
+        'the complete of 500 jobs that are kept',
+        { jobs: 500, send: (db: Executor) => keepMany(db, table, keeping(500)) },
+      ],
       ['the finish of 500 jobs', { jobs: 500, send: (db: Executor) => finish(db, table, failing(500)) }],
       ['the heartbeat of 100 jobs', { jobs: 100, send: (db: Executor) => heartbeat(db, table, held(100)) }],
       [
@@ -190,9 +201,6 @@ describe.each<[string, () => Promise<unknown>]>([
     // Without statistics it expects few, and sorts those it finds: of all statements a person's filter can afford that.
     it.skipIf(history === 'was never analyzed').each<[string, FinalFilter, number]>([
       ['discarded', { state: 'discarded' }, 1_000],
-      ['of one kind', { state: 'discarded', kinds: ['kind 3'] }, 1_000],
-      ['of a kind with an alias', { state: 'discarded', kinds: ['kind 3', 'no such alias'] }, 1_000],
-      ['of a kind that has none', { state: 'discarded', kinds: ['no such kind'] }, 0],
       ['in a state that none has', { state: 'cancelled' }, 0],
       ['with an error that none has', { state: 'discarded', errorMatches: 'no such error' }, 0],
       ['finished before all', { state: 'discarded', finishedBefore: '2020-01-01T00:00:00Z' }, 0],
@@ -202,6 +210,71 @@ describe.each<[string, () => Promise<unknown>]>([
       expect(explained.Plan['Actual Rows']).toBe(found);
       expectCheap(explained);
       expect(nodes(explained.Plan).filter(isSort)).toEqual([]);
+    });
+
+    it.each<[string, JobFilter]>([
+      ['of all', {}],
+      ['of those that run', { state: 'running' }],
+      ['of those that were discarded', { state: 'discarded' }],
+      ['of one kind of those that were discarded', { state: 'discarded', kinds: ['kind 3'] }],
+      ['of a queue', { queue: 'mixed', state: 'available' }],
+      ['of those that were over before all', { finishedBefore: '2020-01-01T00:00:00Z' }],
+      ['of a state that none is in', { state: 'cancelled' }],
+    ])('a page %s reads no more than it has to', async (_, filter) => {
+      const request = { filter, newestFirst: true, limit: 100, after: undefined };
+      const explained = await plan((db) => findJobs(db, table, request));
+      expectCheap(explained);
+      expect(buffers(explained.Plan)).toBeLessThan(20_000);
+    });
+
+    it('a page in the middle begins there', async () => {
+      const after = running[500] ?? 0;
+      const request = { filter: {}, newestFirst: true, limit: 100, after };
+      const explained = await plan((db) => findJobs(db, table, request));
+      expect(explained.Plan['Actual Rows']).toBe(100);
+      expectCheap(explained);
+      expect(rowsSeen(explained.Plan)).toBeLessThan(100 * 10);
+      expect(buffers(explained.Plan)).toBeLessThan(100 * 10);
+    });
+
+    it('one job and its end are found by their id', async () => {
+      for (const send of [findJob, findEnd]) {
+        const explained = await plan((db) => send(db, table, running[0] ?? 0));
+        expect(explained.Plan['Actual Rows']).toBe(1);
+        expect(buffers(explained.Plan)).toBeLessThan(10);
+      }
+    });
+
+    it('counts of those that run, and of none, read nothing else', async () => {
+      for (const state of ['running', 'cancelled'] as const) {
+        const explained = await plan((db) => countJobs(db, table, { state }));
+        expectCheap(explained);
+        expect(buffers(explained.Plan)).toBeLessThan(5 * 1_000);
+      }
+    });
+
+    it('counts of all go through the table once', async () => {
+      const { Plan } = await plan((db) => countJobs(db, table, {}));
+      expect(nodes(Plan).filter((node) => node['Relation Name'] === 'jobs')).toHaveLength(1);
+    });
+
+    it('dead letters of a time read what was over then', async () => {
+      const filter = { finishedBefore: '2020-01-01T00:00:00Z' };
+      const explained = await plan((db) => groupDiscarded(db, table, filter, 100));
+      expectCheap(explained);
+      expect(buffers(explained.Plan)).toBeLessThan(100);
+    });
+
+    it.each([
+      ['kind 3', 1_000],
+      ['no such kind', 0],
+    ])('a replay of jobs of the kind %j goes through those that are over once', async (kind, found) => {
+      const filter = { state: 'discarded', kinds: [kind] } as const;
+      const explained = await plan((db) => findFinal(db, table, filter, 1_000));
+
+      expect(explained.Plan['Actual Rows']).toBe(found);
+      expectCheap(explained);
+      expect(rowsSeen(explained.Plan)).toBeLessThan(3 * 210_000);
     });
 
     async function plan(send: (db: Executor) => Promise<unknown>): Promise<Explained> {
@@ -239,6 +312,10 @@ async function analyzeWhileNothingRuns(): Promise<void> {
 function held(count: number) {
   const ids = running.filter((_, n) => n % (running.length / count) === 0);
   return ids.map((id) => ({ id, lockedBy: 'worker/1' }));
+}
+
+function keeping(count: number) {
+  return held(count).map((claim) => ({ ...claim, result: '{"count": 1}' }));
 }
 
 function failing(count: number) {

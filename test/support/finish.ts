@@ -1,28 +1,22 @@
-/** Ends of runs as a worker writes them: those that are complete in one statement, the others in another. */
+/** Ends of runs as a worker writes them: one statement for each way to end. */
 import type { Executor } from '../../src/database/executor.js';
 import type { TableName } from '../../src/database/table-name.js';
-import { completeMany } from '../../src/sql/complete-many.js';
-import * as keeping from '../../src/sql/finish.js';
+import { finish as finishEnds } from '../../src/sql/finish.js';
 import type { Finished } from '../../src/sql/finished.js';
-import type { ClaimedId, Outcome } from '../../src/words/outcome.js';
+import { type End, writesOf } from '../../src/worker/writes.js';
 
-export interface Finish extends ClaimedId {
-  readonly outcome: Outcome;
-}
+export type Finish = End;
 
 export async function finish(
   db: Executor,
   jobs: TableName,
   finishes: readonly Finish[],
 ): Promise<Finished[]> {
-  const completed = await completeMany(
-    db,
-    jobs,
-    finishes.filter(({ outcome }) => outcome.move === 'complete'),
-  );
-  const again = completed.filter(({ result }) => result === 'again');
-  const kept = finishes.filter(
-    ({ id, outcome }) => outcome.move !== 'complete' || again.some((one) => one.id === id),
-  );
-  return [...completed.filter(({ result }) => result !== 'again'), ...(await keeping.finish(db, jobs, kept))];
+  const answers: Finished[] = [];
+  for (const { ends, send } of writesOf(finishes)) answers.push(...(await send(db, jobs, ends)));
+  // Jobs that are to run once more are ended by the statement for those.
+  const again = finishes.filter(({ id }) => answers.some((one) => one.id === id && one.result === 'again'));
+  if (again.length === 0) return answers;
+  const ended = await finishEnds(db, jobs, again);
+  return [...answers.filter(({ result }) => result !== 'again'), ...ended];
 }

@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import { pgSchema } from 'drizzle-orm/pg-core';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createQueue, defineJobs, job } from '../../src/index.js';
+import { createQueue, defineJobs, job, type Settled } from '../../src/index.js';
 import { queueTables } from '../../src/schema.js';
 import { advance, drain, rolledBack } from '../../src/testing.js';
 import { Discard } from '../../src/worker.js';
@@ -258,4 +258,21 @@ it('one more run that a handler asks for while it runs, and throttles', async ()
     return seen;
   });
   expect(seen.sort()).toEqual([1, 2, 3, 8]);
+});
+
+it('keeps the rows of kinds that say so, with what their handlers gave', async () => {
+  const keeping = defineJobs({ count: job<{ n: number }, { n: number }>().onComplete('keep') });
+  const counting = createQueue(keeping);
+  await inTransaction(async (tx) => {
+    const { id } = await counting.enqueue(tx, 'count', { n: 4 });
+    const { id: other } = await counting.enqueue(tx, 'count', { n: 5 });
+    const handlers = {
+      count: ({ n }: { n: number }, run: { complete(tx: Tx, result: { n: number }): Promise<Settled> }) =>
+        n === 5 ? run.complete(tx, { n }) : { n },
+    };
+    const runs = await drain(tx, { registry: keeping, handlers });
+    expect(runs.map(({ outcome }) => outcome)).toEqual(['completed', 'completed']);
+    expect(await counting.get(tx, id)).toMatchObject({ state: 'completed', result: { n: 4 } });
+    expect(await counting.get(tx, other)).toMatchObject({ state: 'completed', result: { n: 5 } });
+  });
 });

@@ -141,3 +141,26 @@ describe('perform', () => {
     await expect(Reflect.apply(perform, undefined, given)).rejects.toMatchObject({ code });
   });
 });
+
+describe('a kind that keeps its rows', () => {
+  const keeping = defineJobs({ count: job<{ n: number }, { n: number }>().onComplete('keep') });
+  const circle: { n: number; self?: unknown } = { n: 1 };
+  circle.self = circle;
+
+  it('completes with a result that can be stored, and fails with another, as in a worker', async () => {
+    expect(await perform(keeping, 'count', ({ n }) => ({ n }), { n: 1 })).toEqual({
+      outcome: 'completed',
+      result: { n: 1 },
+    });
+    for (const handler of [
+      () => circle,
+      (_: unknown, run: { complete(tx: never, result: { n: number }): Promise<never> }) =>
+        run.complete(undefined as never, circle),
+    ]) {
+      expect(await perform(keeping, 'count', handler as () => { n: number }, { n: 1 })).toMatchObject({
+        outcome: 'failed',
+        error: { code: 'INVALID_RESULT' },
+      });
+    }
+  });
+});

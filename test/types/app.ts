@@ -15,7 +15,7 @@ export const registry = defineJobs({
   sendReceipt: job<Receipt>({ maxAttempts: 5, timeoutMs: 30_000 }).queue('mail'),
   sendReminder: job<{ userId: number; at: 'morning' | 'evening' }>().queue('mail'),
   reindex: job<{ courseId: number }>(),
-  countOrders: job<{ day: string }, { count: number }>().queue('reports'),
+  countOrders: job<{ day: string }, { count: number }>().queue('reports').onComplete('keep'),
   ping: job(),
 });
 export const queue = createQueue(registry);

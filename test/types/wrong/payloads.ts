@@ -138,7 +138,7 @@ job<{ id: number }>({ onDuplicate: 'throttle', periodMs: '1 min' });
 // @ts-expect-error TS2345: Argument of type 'number' is not assignable to parameter of type 'string'.
 job().queue(5);
 
-// @ts-expect-error TS2322: Type 'string' is not assignable to type 'JobType<any, any, string, any, string>'.
+// @ts-expect-error TS2322: Type 'string' is not assignable to type 'JobType<any, any, string
 defineJobs({ ping: 'job' });
 
 class Wallet {
