@@ -1,10 +1,13 @@
 /** Jobs that are to run once more, in a worker: each run's event says how it ended, and the next one begins at once. */
 import { expect, it } from 'vitest';
 import { createQueue } from '../../src/queue/queue.js';
+import { job } from '../../src/registry/job.js';
+import { defineJobs } from '../../src/registry/registry.js';
 import { cancel } from '../../src/sql/cancel.js';
 import { createEvents } from '../../src/worker/events.js';
 import { createFinisher } from '../../src/worker/finisher.js';
 import { createStatements } from '../../src/worker/statements.js';
+import { createWorker } from '../../src/worker/worker.js';
 import { useDatabase } from '../support/database.js';
 import { given, row, table } from '../support/jobs.js';
 import { until } from '../support/until.js';
@@ -15,7 +18,7 @@ import { createGate } from './gate.js';
 import { type TaskHandler, useWorkers } from './stage.js';
 
 const database = useDatabase();
-const { startTask, taskWorker } = useWorkers(database);
+const { startTask, taskWorker, watch } = useWorkers(database);
 const processes = useProcesses();
 
 /** Long enough that a further run which begins in time was not found by polling. */
@@ -260,3 +263,38 @@ it('in a single pass: the further run is part of it', async () => {
     what: 'what is over of throttles to go',
   });
 });
+
+it.each(['returns its result', 'completes in its transaction'])(
+  'of a kind that keeps its rows, that %s: only the last run leaves a result',
+  async (how) => {
+    const registry = defineJobs({ sum: job<{ n: number }, number>().onComplete('keep') });
+    const queue = createQueue(registry);
+    const [started, go] = [createGate(), createGate()];
+    const worker = createWorker({
+      db: database.db,
+      registry,
+      queues: { default: 5 },
+      pollIntervalMs,
+      log: false,
+      handlers: {
+        sum: async ({ n }, job) => {
+          if (n === 1) {
+            started.open();
+            await go.passed;
+          }
+          return how.startsWith('returns') ? n : database.db.transaction((tx) => job.complete(tx, n));
+        },
+      },
+    });
+    const seen = watch(worker);
+    await worker.start();
+    const { id } = await queue.enqueue(database.db, 'sum', { n: 1 }, key);
+    await started.passed;
+    expect(await queue.enqueue(database.db, 'sum', { n: 2 }, key)).toEqual({ id, duplicate: true });
+    go.open();
+    expect(await queue.wait(database.db, 'sum', id)).toBe(2);
+    await until(() => seen.completed.length === 2, { what: 'both ends to be told' });
+    expect(await row(database.sql, id)).toMatchObject({ state: 'completed', result: 2, again: null });
+    expect(seen).toMatchObject({ failed: [], discarded: [], lost: [], unknown: [], error: [] });
+  },
+);
