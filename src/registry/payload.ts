@@ -31,11 +31,15 @@ export function resultText(kind: string, result: unknown): string | undefined {
 
 /** What a value is. */
 interface Carried {
-  readonly what: 'payload' | 'result';
+  readonly what: 'payload' | 'result' | 'meta';
   readonly kind: string;
 }
 
-const codes = { payload: 'INVALID_PAYLOAD', result: 'INVALID_RESULT' } as const;
+const codes = { payload: 'INVALID_PAYLOAD', result: 'INVALID_RESULT', meta: 'INVALID_OPTION' } as const;
+
+function dataOf({ what, kind }: Carried): { readonly [key: string]: unknown } {
+  return what === 'meta' ? { option: 'meta', kind } : { kind };
+}
 
 function jsonText(carried: Carried, value: unknown, maxBytes: number): string {
   let text: string;
@@ -51,15 +55,16 @@ function jsonText(carried: Carried, value: unknown, maxBytes: number): string {
   return text;
 }
 
-function tooLarge({ what, kind }: Carried, bytes: number, maxBytes: number): QueueError {
+function tooLarge(carried: Carried, bytes: number, maxBytes: number): QueueError {
+  const { what, kind } = carried;
   const advice =
-    what === 'payload'
+    what !== 'result'
       ? `\`maxPayloadBytes\` (${maxBytes}). Store what is large elsewhere and enqueue its id, or raise the limit in createQueue(…).`
       : `${maxBytes}. Store what is large elsewhere and return its id.`;
   return new QueueError(
     codes[what],
     `The ${what} of ${show(kind)} has ${bytes} bytes as JSON, more than ${advice}`,
-    { data: { kind, bytes, maxBytes } },
+    { data: { ...dataOf(carried), bytes, maxBytes } },
   );
 }
 
@@ -68,18 +73,7 @@ export function metaText(kind: string, meta: unknown, maxBytes: number): string 
   if (typeof meta !== 'object' || meta === null || Array.isArray(meta)) {
     throw invalidOption('meta', 'an object', meta);
   }
-  try {
-    return payloadText(kind, meta, maxBytes);
-  } catch (cause) {
-    throw new QueueError(
-      'INVALID_OPTION',
-      `The \`meta\` of ${show(kind)} is not what JSON can carry, or too long.`,
-      {
-        data: { option: 'meta', kind },
-        cause,
-      },
-    );
-  }
+  return jsonText({ what: 'meta', kind }, meta, maxBytes);
 }
 
 /** Where the walk is: one stack for all of it, since most payloads are fine and a path a value would be copied for nothing. */
@@ -173,11 +167,12 @@ function isPlain(value: object): boolean {
   return proto === null || proto === Object.prototype || Object.getPrototypeOf(proto) === null;
 }
 
-function invalid({ what, kind }: Carried, error: unknown): QueueError {
+function invalid(carried: Carried, error: unknown): QueueError {
+  const { what, kind } = carried;
   if (!(error instanceof Refusal)) {
     // A getter, a Proxy or the like threw while the value was read.
     return new QueueError(codes[what], `The ${what} of ${show(kind)} cannot be read.`, {
-      data: { kind },
+      data: dataOf(carried),
       cause: error,
     });
   }
@@ -187,7 +182,7 @@ function invalid({ what, kind }: Carried, error: unknown): QueueError {
     codes[what],
     `The ${what} of ${show(kind)} cannot be stored: ${place} ${error.reason}.`,
     {
-      data: { kind, path: error.path },
+      data: { ...dataOf(carried), path: error.path },
     },
   );
 }

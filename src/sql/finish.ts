@@ -87,7 +87,11 @@ moved as (
                           when ending.move = 'snooze' then coalesce(ending.run_at, clock_timestamp() + ending.delay_ms::float8 * interval '1 millisecond')
                           else job.run_at
                         end,
-         last_error   = case when ending.move = 'complete' then null else coalesce(ending.error, job.last_error) end,
+         last_error   = case
+                          when ending.move = 'complete' then null
+                          when ending.state = 'discarded' then coalesce(ending.error, ending.brief, job.last_error)
+                          else coalesce(ending.error, job.last_error)
+                        end,
          errors       = case when ending.move = 'complete' then '[]' when ending.brief is null then job.errors else ${loggedErrors(sql`ending.brief`)} end,
          again        = null,
          created_at   = case when ${anew} then clock_timestamp() else job.created_at end

@@ -42,6 +42,9 @@ export function reportFinish(
     case 'snooze':
       return events.emit('snoozed', { job, dueInMs });
     case 'release':
+      if (answer.state === 'discarded') {
+        return events.emit('discarded', { job, error: stoppedTooOften(job), durationMs });
+      }
       return events.emit('released', { job, started: outcome.started });
   }
 }
@@ -49,6 +52,14 @@ export function reportFinish(
 /** The worker's own guess, made in case the row would still be there. */
 function isRolledBack(error: unknown): boolean {
   return error instanceof QueueError && error.code === 'JOB_ROLLED_BACK';
+}
+
+function stoppedTooOften({ id, attempt, maxAttempts }: JobInfo): QueueError {
+  return new QueueError(
+    'WORKER_STOPPED',
+    `The worker was stopped while the handler of job ${id} ran, in attempt ${attempt} of ${maxAttempts}: there is no other.`,
+    { data: { id, attempt, maxAttempts } },
+  );
 }
 
 /** The part of a claimed job that events show: not the payload, which may hold what logs must not. */

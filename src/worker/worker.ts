@@ -5,7 +5,7 @@ import { guardTransactions } from '../database/lost-transactions.js';
 import { watchPool } from '../database/pool-errors.js';
 import type { KindsOn } from '../registry/handlers.js';
 import type { JobTypes } from '../registry/registry.js';
-import { wholeNumber } from '../words/checks.js';
+import { checkKeys, wholeNumber } from '../words/checks.js';
 import { QueueError } from '../words/errors.js';
 import { checkWorkerOptions } from './check-options.js';
 import { createDeadline } from './deadline.js';
@@ -100,12 +100,10 @@ function workerOf(settings: Settings): Worker {
     void parts.throttles.run();
   }
 
-  function stop({
-    graceMs = settings.graceMs,
-  }: {
-    readonly graceMs?: number | undefined;
-  } = {}): Promise<void> {
+  function stop(options: { readonly graceMs?: number | undefined } = {}): Promise<void> {
     try {
+      checkKeys('stop(…)', options, ['graceMs']);
+      const { graceMs = settings.graceMs } = options;
       grace.within(wholeNumber('graceMs', graceMs, 0, 3_600_000));
       once?.stop(graceMs);
     } catch (error) {
@@ -137,7 +135,9 @@ function workerOf(settings: Settings): Worker {
     }
   }
 
-  async function runOnce({ budgetMs = 10_000 }: RunOnceOptions = {}): Promise<RunOnceResult> {
+  async function runOnce(options: RunOnceOptions = {}): Promise<RunOnceResult> {
+    checkKeys('runOnce(…)', options, ['budgetMs']);
+    const { budgetMs = 10_000 } = options;
     wholeNumber('budgetMs', budgetMs, reserveMs + 1_000, 3_600_000);
     if (stopped) throw stoppedBefore();
     if (started) throw busy('it was started');

@@ -62,6 +62,11 @@ const wrong: readonly Wrong[] = [
     error: { code: 'INVALID_OPTION', data: { option: 'meta' } },
   })),
   {
+    what: 'meta that has a Date',
+    item: { kind: 'ping', meta: { trace: { at: new Date() } } },
+    error: { code: 'INVALID_OPTION', data: { option: 'meta', path: ['trace', 'at'] } },
+  },
+  {
     what: 'a queue that no kind is on',
     item: { kind: 'ping', queue: 'mial' },
     error: { code: 'UNKNOWN_QUEUE', data: { queue: 'mial' } },

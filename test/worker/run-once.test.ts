@@ -224,6 +224,13 @@ describe('together with the rest of a worker', () => {
     await expect(worker.runOnce()).rejects.toMatchObject({ code: 'WORKER_STOPPED' });
   });
 
+  it.each([null, 5, { budget: 50_000 }])('%j is refused in place of options', async (given) => {
+    const { worker } = taskWorker(() => {});
+    await expect(Reflect.apply(worker.runOnce, worker, [given])).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+    });
+  });
+
   it.each([2_999, 3_600_001, 'long'])('a budget of %s is refused', async (budgetMs) => {
     const { worker } = taskWorker(() => {});
     await expect(Reflect.apply(worker.runOnce, undefined, [{ budgetMs }])).rejects.toMatchObject({

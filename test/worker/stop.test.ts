@@ -125,8 +125,16 @@ describe('after the grace', () => {
     const second = await startTask(untilAborted);
     await until(() => second.seen.claimed.length, { what: 'the second claim' });
     await second.worker.stop({ graceMs: 0 });
-    expect(await row(database.sql, id)).toMatchObject({ state: 'discarded', attempts: 2 });
+    const lastError = 'the worker was stopped while the handler ran';
+    expect(await row(database.sql, id)).toMatchObject({ state: 'discarded', attempts: 2, lastError });
+    expect(second.seen.discarded).toMatchObject([{ job: { id }, error: { code: 'WORKER_STOPPED' } }]);
+    expect([first.seen.released.length, second.seen.released.length]).toEqual([1, 0]);
   });
+});
+
+it.each([null, 5, { grace: 5 }, { graceMs: -1 }])('%j is refused in place of options', async (given) => {
+  const { worker } = await startTask(() => undefined);
+  await expect(Reflect.apply(worker.stop, worker, [given])).rejects.toMatchObject({ code: 'INVALID_OPTION' });
 });
 
 describe('called again', () => {
