@@ -52,7 +52,8 @@ export interface DrainOptions<Kinds extends JobTypes> {
  *
  * Due jobs that were there before run as well: roll them back, or use a database without.
  *
- * @throws QueueError `TRANSACTION_REQUIRED`, `INVALID_EXECUTOR`, `INVALID_OPTION`, `UNKNOWN_KIND`, `DRAIN_LIMIT`
+ * @throws QueueError `TRANSACTION_REQUIRED`, `INVALID_EXECUTOR`, `INVALID_OPTION`, `UNKNOWN_KIND`, `DRAIN_LIMIT`, `WORKER_BUSY`
+ * where another one is at work on the same transaction
  */
 export async function drain<Kinds extends JobTypes>(
   tx: Transaction,
@@ -89,17 +90,28 @@ export async function drain(
     return true;
   }
 
-  for (let more = true; more; ) {
-    more = false;
-    for (const queue of await makeDue(tx, table, [...kinds.keys()])) {
-      if (await runNext(queue)) more = true;
+  // Their savepoints would be inside of each other.
+  if (drained.has(tx))
+    throw new QueueError('WORKER_BUSY', 'Another drain(…) is at work on this transaction: await it.');
+  drained.add(tx);
+  try {
+    for (let more = true; more; ) {
+      more = false;
+      for (const queue of await makeDue(tx, table, [...kinds.keys()])) {
+        if (await runNext(queue)) more = true;
+      }
     }
+    return runs;
+  } finally {
+    drained.delete(tx);
   }
-  return runs;
 }
 
+/** Transactions that a drain is at work on. */
+const drained = new WeakSet<Transaction>();
+
 function kindsOf(registry: AnyRegistry, handlers: unknown): string[] {
-  if (typeof handlers !== 'object' || handlers === null) {
+  if (typeof handlers !== 'object' || handlers === null || Array.isArray(handlers)) {
     throw invalidOption('handlers', 'an object of handlers by kind', handlers);
   }
   const kinds = Object.keys(handlers);

@@ -232,6 +232,21 @@ describe('what it is given', () => {
   });
 });
 
+it('one at a time works on a transaction', async () => {
+  await inTransaction(async (tx) => {
+    await queue.enqueue(tx, 'step', { n: 1 });
+    const second: unknown[] = [];
+    const handlers = {
+      step: async () => {
+        second.push(await drain(tx, { registry, handlers: {} }).catch((error: unknown) => error));
+      },
+    };
+    expect(await drain(tx, { registry, handlers })).toMatchObject([{ outcome: 'completed' }]);
+    expect(second).toMatchObject([{ code: 'WORKER_BUSY' }]);
+    expect(await drain(tx, { registry, handlers })).toEqual([]);
+  });
+});
+
 it('one more run that a handler asks for while it runs, and throttles', async () => {
   const seen = await inTransaction(async (tx) => {
     const seen: number[] = [];
