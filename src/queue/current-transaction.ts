@@ -2,42 +2,56 @@
  * Which transaction is the current one: it travels with the calls that its callback makes, through every `await`, and is
  * over for those that come after its end.
  */
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Executor } from '../database/executor.js';
+import { transactionStorage } from '../database/transaction-storages.js';
 import { QueueError } from '../words/errors.js';
 
 /** What one callback of a transaction, or of a savepoint, has around it. */
 export interface Scope {
   readonly tx: Executor;
+  readonly turns: Turns;
   /** The callback is over; what was begun in it is waited for. */
   ending: boolean;
   /** No call joins it any more: its end is being written, or is. */
   ended: boolean;
   /** What was begun in it and is not over; never rejects. */
-  readonly pending: Set<Promise<Fault | undefined>>;
-  /** The end of the last of these. */
+  readonly pending: Set<Promise<void>>;
+  /** What of it failed. */
+  readonly faults: Fault[];
+}
+
+/** The calls of a transaction, or savepoint, one after another: it has one for all of its scopes. */
+interface Turns {
+  /** The end of the last one; never rejects. */
   last: Promise<unknown>;
+  /** Those that a savepoint is one of. */
+  readonly around: Turns | undefined;
 }
 
 interface Fault {
   readonly error: unknown;
+  /** Whether the callback could still be told, and asked. */
+  told(): boolean;
 }
 
 export interface CurrentTransaction {
   /** Of this call; undefined outside of every transaction. Throws `TRANSACTION_ENDED` in a call that came too late. */
   scope(): Scope | undefined;
-  /** Runs the callback of a transaction that is open, as the current one. */
+  /**
+   * Runs the callback of a transaction that is open, as the current one. Inside of another callback of the same transaction,
+   * or of a savepoint of it, the end of that waits for this.
+   */
   runIn<Answer>(tx: Executor, run: (tx: Executor) => Promise<Answer>): Promise<Answer>;
   /** Runs something in no transaction. */
   outside<Answer>(work: () => Answer): Answer;
 }
 
-const known = new WeakMap<Executor, CurrentTransaction>();
+const ofDatabases = new WeakMap<Executor, CurrentTransaction>();
 
 /** That of a database: the same for all who ask, so that several queues share a transaction. */
 export function currentTransactionOf(db: Executor): CurrentTransaction {
-  const current = known.get(db) ?? createCurrentTransaction();
-  known.set(db, current);
+  const current = ofDatabases.get(db) ?? createCurrentTransaction();
+  ofDatabases.set(db, current);
   return current;
 }
 
@@ -46,35 +60,67 @@ export function currentTransactionOf(db: Executor): CurrentTransaction {
  * that, and go with it.
  */
 export function inTurn<Answer>(scope: Scope, work: () => Promise<Answer>): Promise<Answer> {
-  const answer = scope.last.then(work);
-  scope.last = joined(scope, answer);
-  const given = answer.then((value) => value);
-  answer.catch(() => {
-    // Of this error the transaction tells; that nobody awaited the call must not end the process on top of that.
-    if (scope.ending) given.catch(() => {});
-  });
-  return given;
+  const { turns } = scope;
+  const answer = turns.last.then(work);
+  turns.last = answer.catch(() => {});
+  return joined(scope, answer);
 }
 
-/** Has the end of the scope wait for this; gives what tells how it went. */
-function joined(scope: Scope, work: Promise<unknown>): Promise<Fault | undefined> {
-  const over: Promise<Fault | undefined> = work.then(
-    () => undefined,
-    (error: unknown) => ({ error }),
+/** Has the end of the scope wait for this, and tell of its fault where nobody asked for it. */
+function joined<Answer>(scope: Scope, work: Promise<Answer>): Promise<Answer> {
+  const given = new Given<Answer>((resolve) => resolve(work));
+  const over: Promise<void> = work.then(
+    () => {},
+    (error: unknown) => {
+      const late = scope.ending;
+      scope.faults.push({ error, told: () => !late && given.asked });
+    },
   );
   scope.pending.add(over);
   void over.then(() => scope.pending.delete(over));
-  return over;
+  return given;
+}
+
+/** Knows whether anybody asked how it went. That nobody did must not end the process: the transaction tells. */
+class Given<Answer> extends Promise<Answer> {
+  /** What comes of it is a plain promise. */
+  static override readonly [Symbol.species] = Promise;
+  asked = false;
+
+  constructor(start: (resolve: (answer: Promise<Answer>) => void) => void) {
+    super(start);
+    super.then(undefined, () => {});
+  }
+
+  // `await` calls it as well, which it does not for a plain promise.
+  // biome-ignore lint/suspicious/noThenProperty: it is a promise
+  override then<A = Answer, B = never>(
+    done?: ((answer: Answer) => A | PromiseLike<A>) | null,
+    failed?: ((error: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.asked = true;
+    return super.then(done, failed);
+  }
 }
 
 function createCurrentTransaction(): CurrentTransaction {
-  const storage = new AsyncLocalStorage<Scope | undefined>();
-  /** Those whose savepoints become current as well. */
-  const carried = new WeakSet<Executor>();
+  const storage = transactionStorage<Scope>();
+  /** Of those that were current; their savepoints become current as well. */
+  const known = new WeakMap<Executor, Turns>();
 
-  async function runIn<Answer>(tx: Executor, run: (tx: Executor) => Promise<Answer>): Promise<Answer> {
-    carryIntoSavepoints(tx);
-    const scope: Scope = { tx, ending: false, ended: false, pending: new Set(), last: Promise.resolve() };
+  function runIn<Answer>(tx: Executor, run: (tx: Executor) => Promise<Answer>): Promise<Answer> {
+    const turns = turnsOf(tx);
+    const scope = openScope();
+    const answer = runAs(tx, turns, run);
+    return scope?.turns === turns ? joined(scope, answer) : answer;
+  }
+
+  async function runAs<Answer>(
+    tx: Executor,
+    turns: Turns,
+    run: (tx: Executor) => Promise<Answer>,
+  ): Promise<Answer> {
+    const scope: Scope = { tx, turns, ending: false, ended: false, pending: new Set(), faults: [] };
     let answer: Answer;
     try {
       answer = await storage.run(scope, run, tx);
@@ -82,21 +128,40 @@ function createCurrentTransaction(): CurrentTransaction {
       await allOver(scope); // sent after the rollback, it would be committed alone
       throw error;
     }
-    const fault = await allOver(scope);
+    await allOver(scope);
+    const fault = scope.faults.find(({ told }) => !told());
     if (fault) throw fault.error;
     return answer;
   }
 
+  /** Inside of an open savepoint all goes into that, by whichever object it is sent: it has its turn there. */
+  function turnsOf(tx: Executor): Turns {
+    const own = known.get(tx) ?? carryIntoSavepoints(tx, undefined);
+    const here = openScope()?.turns;
+    return here && isWithin(here, own) ? here : own;
+  }
+
   /** On the object itself, which so stays the one that everybody has: what else is known of it goes by the object. */
-  function carryIntoSavepoints(tx: Executor): void {
-    if (carried.has(tx)) return;
-    carried.add(tx);
+  function carryIntoSavepoints(tx: Executor, around: Turns | undefined): Turns {
+    const own: Turns = { last: Promise.resolve(), around };
+    known.set(tx, own);
     const savepoint = tx.transaction.bind(tx);
     tx.transaction = (run: (tx: Executor) => Promise<unknown>, config?: unknown) => {
-      const scope = storage.getStore();
-      const begin = () => savepoint((inner: Executor) => runIn(inner, run), config);
-      return scope?.tx === tx && !scope.ended ? inTurn(scope, begin) : begin();
+      const scope = openScope();
+      const turns = turnsOf(tx);
+      const begin = () =>
+        savepoint(
+          (inner: Executor) => runAs(inner, known.get(inner) ?? carryIntoSavepoints(inner, turns), run),
+          config,
+        );
+      return scope?.turns === turns ? inTurn(scope, begin) : begin();
     };
+    return own;
+  }
+
+  function openScope(): Scope | undefined {
+    const scope = storage.getStore();
+    return scope?.ended ? undefined : scope;
   }
 
   return {
@@ -110,15 +175,15 @@ function createCurrentTransaction(): CurrentTransaction {
   };
 }
 
-/** Waits for all that was begun, also by what was begun; the first fault of it. Nothing joins the scope afterwards. */
-async function allOver(scope: Scope): Promise<Fault | undefined> {
-  let first: Fault | undefined;
+/** Waits for all that was begun, also by what was begun. Nothing joins the scope afterwards. */
+async function allOver(scope: Scope): Promise<void> {
   scope.ending = true;
-  while (scope.pending.size > 0) {
-    for (const fault of await Promise.all(scope.pending)) first ??= fault;
-  }
+  while (scope.pending.size > 0) await Promise.all(scope.pending);
   scope.ended = true; // in the same turn as the look above
-  return first;
+}
+
+function isWithin(inner: Turns, outer: Turns): boolean {
+  return inner === outer || (inner.around !== undefined && isWithin(inner.around, outer));
 }
 
 function tooLate(): QueueError {

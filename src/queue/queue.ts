@@ -144,7 +144,7 @@ export function createQueue<Kinds extends JobTypes>(
       : assertExecutor(tx);
   const moves = createMoves({ registry, jobs: checked.jobs, maxPayloadBytes, assertUsable });
 
-  return Object.freeze({
+  const queue = Object.freeze({
     registry,
     ...(moves as unknown as Moves<Registry<Kinds>, Executor>), // what comes back depends on what is given
     ...(createReading(registry, checked.jobs) as unknown as Reading<Registry<Kinds>>), // the registry's types are in no value
@@ -174,6 +174,15 @@ export function createQueue<Kinds extends JobTypes>(
 
     read: <Row extends ReadableRow>(row: Row) => readRow(registry, row),
   });
+  if (requireTransaction) strict.add(queue);
+  return queue;
+}
+
+const strict = new WeakSet<object>();
+
+/** Whether this queue was made with `requireTransaction: true`. */
+export function requiresTransaction(queue: object): boolean {
+  return strict.has(queue);
 }
 
 const itemKeys = ['kind', 'payload', ...enqueueOptionKeys];

@@ -13,7 +13,7 @@ import { invalidOption, QueueError } from '../words/errors.js';
 import { currentTransactionOf, inTurn, type Scope } from './current-transaction.js';
 import type { EnqueueArgs } from './enqueue-args.js';
 import type { Enqueued } from './enqueued.js';
-import type { Queue } from './queue.js';
+import { type Queue, requiresTransaction } from './queue.js';
 
 /** What `db.transaction(…)` gives to its callback. */
 export type TransactionOf<Db extends Executor> = Parameters<Parameters<Db['transaction']>[0]>[0];
@@ -31,8 +31,8 @@ export interface Transactions<R extends AnyRegistry, Db extends Executor, Outsid
    * is rolled back no job is left. Savepoints and enqueues of one transaction go one after another, however they are called:
    * an enqueue beside an open savepoint would be inside of it, and go with it.
    *
-   * An enqueue that nobody awaited is waited for at the end of `run`; where it fails, the transaction is rolled back and
-   * rejects. A call that comes still later is refused.
+   * An enqueue or savepoint that nobody awaited is waited for at the end of `run`. Where one fails, then or before, the
+   * transaction is rolled back and rejects with its error. A call that comes still later is refused.
    *
    * @throws QueueError `TRANSACTION_ENDED`, `INVALID_OPTION`; all else as Drizzle throws it
    */
@@ -42,7 +42,7 @@ export interface Transactions<R extends AnyRegistry, Db extends Executor, Outsid
   ): Promise<Answer>;
   /**
    * Makes a transaction that somebody else began the current one of all that `work` calls: that of a test, or of code which
-   * calls `db.transaction` itself.
+   * calls `db.transaction` itself. Several at once, of one transaction, take turns as all calls of it do.
    *
    * @throws QueueError `TRANSACTION_REQUIRED`, `INVALID_EXECUTOR`
    */
@@ -73,7 +73,7 @@ export interface Transactions<R extends AnyRegistry, Db extends Executor, Outsid
 export interface TransactionsOptions {
   /**
    * Whether an enqueue outside of every transaction is refused. With `false` it goes to the database and commits at once,
-   * and `current()` gives the database there.
+   * and `current()` gives the database there; not for a queue that itself was made with `requireTransaction: true`.
    * @default true
    */
   readonly requireTransaction?: boolean | undefined;
@@ -81,6 +81,11 @@ export interface TransactionsOptions {
 
 /** What of a queue is used; of a queue of either kind. */
 type Enqueues<R extends AnyRegistry, Tx> = Pick<Queue<R, Tx>, 'registry' | 'enqueue' | 'enqueueMany'>;
+
+/** A queue that also takes databases. Not a method, whose parameters TypeScript compares both ways. */
+interface TakesDatabases {
+  readonly enqueue: (tx: Executor, ...rest: never[]) => unknown;
+}
 
 /**
  * Makes transactions of a database that carry themselves to the code they call, and the enqueues of a queue in them.
@@ -97,7 +102,7 @@ export function createTransactions<R extends AnyRegistry, Db extends Database>(
 ): Transactions<R, Db>;
 export function createTransactions<R extends AnyRegistry, Db extends Database>(
   db: Db,
-  queue: Enqueues<R, Executor>,
+  queue: Enqueues<R, Executor> & TakesDatabases,
   options: TransactionsOptions & { readonly requireTransaction: false },
 ): Transactions<R, Db, Db>;
 export function createTransactions<R extends AnyRegistry>(
@@ -115,18 +120,22 @@ export function createTransactions<R extends AnyRegistry>(
   checkFunctions(queue);
   checkKeys('createTransactions(…)', options, ['requireTransaction']);
   const required = trueOrFalse('requireTransaction', options.requireTransaction ?? true);
+  if (!required && requiresTransaction(queue)) {
+    throw invalidOption(
+      'requireTransaction',
+      'left out for a queue that was made with `requireTransaction: true`',
+      false,
+    );
+  }
   const current = currentTransactionOf(db);
 
-  /** Gives the very promise that the end of the transaction knows of. */
   function inCurrent<Answer>(send: (tx: Executor) => Promise<Answer>): Promise<Answer> {
-    try {
+    return promised(() => {
       const scope = current.scope();
       const tx = usable(scope);
       // In no transaction: what the queue itself does with `tx` has nothing to wait for.
       return scope ? inTurn(scope, () => current.outside(() => send(tx))) : send(tx);
-    } catch (error) {
-      return Promise.reject(error); // not thrown: who calls it awaits it
-    }
+    });
   }
 
   function usable(scope: Scope | undefined): Executor {
@@ -140,21 +149,25 @@ export function createTransactions<R extends AnyRegistry>(
   }
 
   return Object.freeze({
-    async transaction<Answer>(run: (tx: Executor) => Promise<Answer>, config?: unknown): Promise<Answer> {
-      checkFunction('run', run);
-      const scope = current.scope();
-      if (!scope) return db.transaction((tx: Executor) => current.runIn(tx, run), config);
-      if (config === undefined) return scope.tx.transaction(run);
-      throw invalidOption(
-        'config',
-        'left out inside another transaction, of which this is a savepoint',
-        config,
-      );
+    transaction<Answer>(run: (tx: Executor) => Promise<Answer>, config?: unknown): Promise<Answer> {
+      return promised(() => {
+        checkFunction('run', run);
+        const scope = current.scope();
+        if (!scope) return db.transaction((tx: Executor) => current.runIn(tx, run), config);
+        if (config === undefined) return scope.tx.transaction(run);
+        throw invalidOption(
+          'config',
+          'left out inside another transaction, of which this is a savepoint',
+          config,
+        );
+      });
     },
-    async within<Answer>(tx: Transaction, work: () => Promise<Answer>): Promise<Answer> {
-      assertTransaction(tx, 'within(tx, …) takes a transaction that is open.');
-      checkFunction('work', work);
-      return current.runIn(tx, work);
+    within<Answer>(tx: Transaction, work: () => Promise<Answer>): Promise<Answer> {
+      return promised(() => {
+        assertTransaction(tx, 'within(tx, …) takes a transaction that is open.');
+        checkFunction('work', work);
+        return current.runIn(tx, work);
+      });
     },
     outside<Answer>(work: () => Answer): Answer {
       return current.outside(work);
@@ -167,6 +180,15 @@ export function createTransactions<R extends AnyRegistry>(
       return inCurrent((tx) => queue.enqueueMany(tx, list));
     },
   });
+}
+
+/** What throws at once rejects instead: who calls it awaits it. Else the very promise that the end of the scope knows of. */
+function promised<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return work();
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 function checkFunctions(queue: unknown): void {

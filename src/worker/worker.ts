@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { guardTransactions } from '../database/lost-transactions.js';
 import { watchPool } from '../database/pool-errors.js';
+import { outsideTransactions } from '../database/transaction-storages.js';
 import type { KindsOn } from '../registry/handlers.js';
 import type { JobTypes } from '../registry/registry.js';
 import { checkKeys, wholeNumber } from '../words/checks.js';
@@ -83,7 +84,7 @@ function workerOf(settings: Settings): Worker {
   async function start(): Promise<void> {
     if (stopped) throw stoppedBefore();
     if (once) throw busy('runOnce() is under way');
-    started ??= Promise.resolve().then(begin);
+    started ??= outsideTransactions(() => Promise.resolve().then(begin));
     return started;
   }
 
@@ -142,7 +143,7 @@ function workerOf(settings: Settings): Worker {
     if (stopped) throw stoppedBefore();
     if (started) throw busy('it was started');
     if (once) return once.result;
-    once = beginOnce(settings, newName(), events, budgetMs);
+    once = outsideTransactions(() => beginOnce(settings, newName(), events, budgetMs));
     try {
       return await once.result;
     } finally {

@@ -1,6 +1,6 @@
 /** Wrong uses of createTransactions, each with its error. */
 import { createTransactions } from '../../../src/index.js';
-import { db, queue, tx } from '../app.js';
+import { db, queue, strictQueue, tx } from '../app.js';
 
 const { transaction, within, enqueue, enqueueMany } = createTransactions(db, queue);
 
@@ -20,3 +20,6 @@ transaction(async () => {}, { isolationLevel: 'total' });
 within(db, async () => {});
 // @ts-expect-error TS2345 or TS2769: type 'Database'.
 createTransactions(tx, queue);
+// A queue that takes no database.
+// @ts-expect-error TS2769: Types of parameters 'tx' and 'tx' are incompatible. … 'Executor' … 'Transaction'
+createTransactions(db, strictQueue, { requireTransaction: false });
