@@ -1,9 +1,9 @@
 CREATE TABLE "job_throttle" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "job_throttle_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"kind" text NOT NULL,
 	"key" text NOT NULL,
 	"until" timestamp with time zone NOT NULL,
-	"job_id" bigint,
-	CONSTRAINT "job_throttle_pkey" PRIMARY KEY("kind","key")
+	"job_id" bigint
 );
 --> statement-breakpoint
 CREATE TABLE "jobs" (
@@ -40,6 +40,7 @@ CREATE TABLE "jobs" (
 	CONSTRAINT "jobs_errors" CHECK (jsonb_typeof(errors) = 'array')
 );
 --> statement-breakpoint
+CREATE UNIQUE INDEX "job_throttle_key" ON "job_throttle" USING btree ("kind","key");--> statement-breakpoint
 CREATE INDEX "job_throttle_until" ON "job_throttle" USING btree ("until");--> statement-breakpoint
 CREATE INDEX "jobs_claim" ON "jobs" USING btree ("queue","priority" DESC NULLS FIRST,"run_at","id") WHERE state = 'available';--> statement-breakpoint
 CREATE INDEX "jobs_running" ON "jobs" USING btree ("id") WHERE state = 'running';--> statement-breakpoint

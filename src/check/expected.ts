@@ -34,7 +34,7 @@ export interface ExpectedTable {
 const dialect = new PgDialect();
 
 export function expectedTable(table: PgTable): ExpectedTable {
-  const { schema = 'public', name, columns, indexes, checks, primaryKeys } = getTableConfig(table);
+  const { schema = 'public', name, columns, indexes, checks } = getTableConfig(table);
   return {
     schema,
     name,
@@ -45,21 +45,12 @@ export function expectedTable(table: PgTable): ExpectedTable {
       identity: column.generatedIdentity !== undefined,
       default: defaultOf(column.default),
     })),
-    indexes: [
-      // A primary key of several columns: statements of ours infer it, as they do a unique index.
-      ...primaryKeys.map((key) => ({
-        name: key.getName(),
-        unique: true,
-        keys: key.columns.map((column) => ({ column: column.name, desc: false, nullsFirst: false })),
-        predicate: '',
-      })),
-      ...indexes.map(({ config }) => ({
-        name: String(config.name),
-        unique: config.unique,
-        keys: config.columns.map((key) => keyOf(key)),
-        predicate: config.where ? textOf(config.where) : '',
-      })),
-    ],
+    indexes: indexes.map(({ config }) => ({
+      name: String(config.name),
+      unique: config.unique,
+      keys: config.columns.map((key) => keyOf(key)),
+      predicate: config.where ? textOf(config.where) : '',
+    })),
     checks: checks.map((check) => ({ name: check.name, expression: textOf(check.value) })),
   };
 }

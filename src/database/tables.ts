@@ -14,7 +14,6 @@ import {
   jsonb,
   type PgTableFn,
   pgTable,
-  primaryKey,
   smallint,
   text,
   timestamp,
@@ -114,6 +113,7 @@ function jobThrottleTable(table: PgTableFn<string | undefined>) {
   return table(
     'job_throttle',
     {
+      id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
       kind: text('kind').notNull(),
       /** The dedupe key. */
       key: text('key').notNull(),
@@ -123,8 +123,8 @@ function jobThrottleTable(table: PgTableFn<string | undefined>) {
       jobId: bigint('job_id', { mode: 'number' }),
     },
     (slot) => [
-      // Named, or each generation of drizzle-kit has a name of its own for it.
-      primaryKey({ name: 'job_throttle_pkey', columns: [slot.kind, slot.key] }),
+      // No primary key of both: push of drizzle-kit 0.31 reads its columns in any order, and makes it anew now and then.
+      uniqueIndex('job_throttle_key').on(slot.kind, slot.key),
       index('job_throttle_until').on(slot.until),
     ],
   );

@@ -119,8 +119,8 @@ const changes: readonly [change: string, found: object][] = [
     { code: 'COLUMN_MISSING', severity: 'warning', object: 'column "public"."job_throttle"."job_id"' },
   ],
   [
-    'alter table job_throttle drop constraint job_throttle_pkey',
-    { code: 'INDEX_MISSING', severity: 'warning', object: 'index "job_throttle_pkey"' },
+    'drop index job_throttle_key',
+    { code: 'INDEX_MISSING', severity: 'warning', object: 'index "job_throttle_key"' },
   ],
   [
     'drop index job_throttle_until',

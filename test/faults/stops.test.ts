@@ -108,10 +108,11 @@ scenario(
     expect([...touched, ...(await stage.ledger`select id from runs`)]).toEqual([]);
 
     await rescuesWait(sql);
-    for (const driver of drivers) {
+    for (const [n, driver] of drivers.entries()) {
+      // A name of its own each time: they may be the same jobs.
       await sql`
         update jobs
-        set    state = 'running', attempts = 1, locked_by = 'dead/1', started_at = now() - interval '1 hour',
+        set    state = 'running', attempts = 1, locked_by = ${`dead/${n}`}, started_at = now() - interval '1 hour',
                heartbeat_at = now() - interval '1 hour'
         where  id in (select id from jobs where state = 'available' limit 10)`;
       const worker = await stage.startWorker({ driver, graceMs: 1_000 });
@@ -184,7 +185,7 @@ async function halfway({ sql }: Stage, count: number): Promise<void> {
   await until(async () => (await waiting()).length === count, { what: `${count} statements to be half-way` });
 }
 
-/** As `claimsWait`, for rescues of the claim `dead/1`. */
+/** As `claimsWait`, for rescues of the claims `dead/…`. */
 async function rescuesWait(sql: Stage['sql']): Promise<void> {
   await sql.unsafe(`
     create function rescue_waits() returns trigger language plpgsql as $$ begin
@@ -192,5 +193,5 @@ async function rescuesWait(sql: Stage['sql']): Promise<void> {
       return new;
     end $$;
     create trigger rescue_waits before update on jobs for each row
-      when (old.locked_by = 'dead/1') execute function rescue_waits()`);
+      when (old.locked_by like 'dead/%') execute function rescue_waits()`);
 }

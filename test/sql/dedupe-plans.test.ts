@@ -116,7 +116,7 @@ function expectByKey({ Plan, JIT }: Explained): void {
     if (!read['Node Type'].includes('Scan') || read['Relation Name'] !== 'job_throttle') continue;
     // Where nothing is known of the values, by way of a bitmap.
     const by = read['Node Type'] === 'Bitmap Heap Scan' ? read.Plans?.[0] : read;
-    expect(by?.['Index Name'] ?? read['Node Type']).toBe('job_throttle_pkey');
+    expect(by?.['Index Name'] ?? read['Node Type']).toBe('job_throttle_key');
   }
   expect(JIT).toBeUndefined();
 }

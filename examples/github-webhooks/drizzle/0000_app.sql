@@ -31,11 +31,11 @@ CREATE TABLE "events" (
 );
 --> statement-breakpoint
 CREATE TABLE "job_throttle" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "job_throttle_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"kind" text NOT NULL,
 	"key" text NOT NULL,
 	"until" timestamp with time zone NOT NULL,
-	"job_id" bigint,
-	CONSTRAINT "job_throttle_pkey" PRIMARY KEY("kind","key")
+	"job_id" bigint
 );
 --> statement-breakpoint
 CREATE TABLE "jobs" (
@@ -74,6 +74,7 @@ CREATE TABLE "jobs" (
 --> statement-breakpoint
 ALTER TABLE "event_jobs" ADD CONSTRAINT "event_jobs_event_id_events_id_fk" FOREIGN KEY ("event_id") REFERENCES "public"."events"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "event_jobs_event" ON "event_jobs" USING btree ("event_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "job_throttle_key" ON "job_throttle" USING btree ("kind","key");--> statement-breakpoint
 CREATE INDEX "job_throttle_until" ON "job_throttle" USING btree ("until");--> statement-breakpoint
 CREATE INDEX "jobs_claim" ON "jobs" USING btree ("queue","priority" DESC NULLS FIRST,"run_at","id") WHERE state = 'available';--> statement-breakpoint
 CREATE INDEX "jobs_running" ON "jobs" USING btree ("id") WHERE state = 'running';--> statement-breakpoint

@@ -87,6 +87,7 @@ export async function read(): Promise<void> {
 // The table of throttles, which an app may leave out.
 const own = queueTables();
 expectTypeOf<typeof own.jobThrottle.$inferSelect>().branded.toEqualTypeOf<{
+  id: number;
   kind: string;
   key: string;
   until: Date;
