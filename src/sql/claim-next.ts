@@ -133,7 +133,7 @@ export function isServed(row: SQL, value: (name: 'kinds' | 'versions') => SQL): 
   // most rows have, and every kind takes it.
   return sql`coalesce(${row}.kind = any(${kinds}::text[])
                       and (${row}.payload_version = 1 or
-                           ${row}.payload_version <= ${versions}[pg_catalog.array_position(${kinds}, ${row}.kind)]), false)`;
+                           ${row}.payload_version <= ${versions}[pg_catalog.array_position(${kinds}, ${row}.kind::text)]), false)`;
 }
 
 /** The values of it. */
