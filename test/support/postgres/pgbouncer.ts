@@ -2,17 +2,17 @@
  * A real PgBouncer in transaction mode in front of a server, of our own: on 127.0.0.1 only, never as root, and gone
  * when the process that started it is killed. It can be killed and started again on the same port.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chown, mkdtemp, open, readFile, writeFile } from 'node:fs/promises';
+import type { ChildProcess } from 'node:child_process';
+import { chown, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import postgres from 'postgres';
 import { until } from '../until.js';
 import { freePort } from './free-port.js';
 import { type Guard, guardFolder } from './guard.js';
+import { ended, isRunning, logOf, startGuarded } from './guarded-process.js';
 import { findPgBouncer, type Program } from './pgbouncer-program.js';
-import { serverEnvironment, serverUser } from './server-user.js';
+import { serverUser } from './server-user.js';
 
 export type PgBouncerOptions = {
   /** Connections to the server for each database and user. @default 2 */
@@ -100,45 +100,21 @@ async function writeSettings(
 }
 
 function pgBouncerProcess({ path, environment }: Program, folder: string, console: string, guard: Guard) {
-  const logFile = join(folder, 'log');
-  let running: ChildProcess | undefined;
+  let bouncer: ChildProcess | undefined;
 
   async function start(): Promise<void> {
-    // A file, not a pipe: a runner too busy to read must not stop it.
-    const log = await open(logFile, 'a');
-    const child = spawn(path, [join(folder, 'pgbouncer.ini')], {
-      ...serverUser,
-      cwd: folder,
-      env: { ...serverEnvironment, ...environment },
-      detached: true,
-      stdio: ['ignore', log.fd, log.fd],
-    });
-    child.once('exit', () => {
-      guard.watch(undefined);
-      if (running === child) running = undefined;
-    });
-    try {
-      await once(child, 'spawn');
-    } finally {
-      await log.close();
-    }
-    running = child;
-    guard.watch(child.pid);
-    child.unref();
+    const child = await startGuarded(path, [join(folder, 'pgbouncer.ini')], { folder, guard, environment });
+    bouncer = child;
     const up = await until(
-      async () => (running !== child ? 'gone' : (await ask(console, 'show version')).length > 0),
+      async () => (isRunning(child) ? (await ask(console, 'show version')).length > 0 : 'gone'),
       { what: 'PgBouncer to answer' },
     );
-    if (up === 'gone') throw new Error(`PgBouncer did not start: ${await readFile(logFile, 'utf8')}`);
+    if (up === 'gone') throw new Error(`PgBouncer did not start: ${await readFile(logOf(folder), 'utf8')}`);
   }
 
   async function kill(): Promise<void> {
-    const child = running;
-    if (!child) return;
-    child.ref();
-    const exit = once(child, 'exit');
-    child.kill('SIGKILL');
-    await exit;
+    const child = bouncer;
+    if (isRunning(child)) await ended(child, () => child.kill('SIGKILL'));
   }
 
   return { start, kill };

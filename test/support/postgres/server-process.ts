@@ -1,16 +1,15 @@
 /**
  * One `postgres` process over a data folder: start it, end it, start it again.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { open, readFile } from 'node:fs/promises';
+import { type ChildProcess, execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { until } from '../until.js';
 import type { Guard } from './guard.js';
+import { ended, isRunning, logOf, startGuarded } from './guarded-process.js';
 import type { Cluster } from './init-cluster.js';
 import { type Settings, type ShutdownMode, settingArguments } from './postgres.js';
-import { serverEnvironment, serverUser } from './server-user.js';
 
 /** Recovery after a crash counts too. */
 const START_LIMIT_MS = 60_000;
@@ -31,56 +30,29 @@ export function serverProcess(
   settings: Settings,
   guard: Guard,
 ): ServerProcess {
-  const logFile = join(folder, 'log');
-  let running: ChildProcess | undefined;
+  let server: ChildProcess | undefined;
 
   async function start(port: number): Promise<void> {
-    if (running) return;
-    // A file, not a pipe: a runner too busy to read must not stop the server.
-    const log = await open(logFile, 'a');
+    if (isRunning(server)) return;
     const address = { listen_addresses: '127.0.0.1', port, unix_socket_directories: '' };
-    const child = spawn(
-      join(bin, 'postgres'),
-      ['-D', data, ...settingArguments({ ...settings, ...address })],
-      {
-        ...serverUser,
-        cwd: folder,
-        env: serverEnvironment,
-        detached: true,
-        stdio: ['ignore', log.fd, log.fd],
-      },
-    );
-    const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-    exit.then(() => {
-      guard.watch(undefined);
-      if (running === child) running = undefined;
-    });
-    try {
-      await once(child, 'spawn');
-    } finally {
-      await log.close();
-    }
-    running = child;
-    guard.watch(child.pid);
-    child.unref();
-    const up = await until(async () => (running !== child ? 'gone' : await isReady(data, child)), {
+    const args = ['-D', data, ...settingArguments({ ...settings, ...address })];
+    const child = await startGuarded(join(bin, 'postgres'), args, { folder, guard });
+    server = child;
+    const up = await until(async () => (isRunning(child) ? await isReady(data, child) : 'gone'), {
       what: `Postgres on port ${port}`,
       timeoutMs: START_LIMIT_MS,
     });
-    if (up === 'gone')
-      throw new Error(`Postgres did not start: ${lastLines(await readFile(logFile, 'utf8'))}`);
+    if (up === 'gone') throw new Error(`Postgres did not start: ${lastLines(await log())}`);
   }
 
   async function halt(mode: ShutdownMode): Promise<void> {
-    const child = running;
-    if (!child) return;
-    child.ref();
-    const exit = once(child, 'exit');
-    await signal(bin, child, mode);
-    await exit;
+    const child = server;
+    if (isRunning(child)) await ended(child, () => signal(bin, child, mode));
   }
 
-  return { start, halt, log: () => readFile(logFile, 'utf8') };
+  const log = () => readFile(logOf(folder), 'utf8');
+
+  return { start, halt, log };
 }
 
 /**
