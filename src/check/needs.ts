@@ -55,3 +55,10 @@ export const throttleNeeds: { readonly [Role in QueueRole]: readonly Need[] } = 
   worker: [{ command: 'select' }, { command: 'update', columns: ['until'] }, { command: 'delete' }],
   reader: [],
 };
+
+/** The same for the table of what is paused. */
+export const limitsNeeds: { readonly [Role in QueueRole]: readonly Need[] } = {
+  enqueuer: [],
+  worker: [{ command: 'select' }],
+  reader: [{ command: 'select' }],
+};

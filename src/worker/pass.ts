@@ -35,7 +35,8 @@ export function createPass(
   const retryPause = createRetryPause();
   const batchSize = createBatchSize(largestClaim);
   const orphans = createOrphans(statements, options.table);
-  const claims = createClaims(statements, events, { ...options, orphaned: orphans.add });
+  const { table, worker, served } = options;
+  const claims = createClaims(statements, events, { table, worker, served, orphaned: orphans.add });
   let begun = Promise.resolve();
   let stopped = false;
   let looked = false;
@@ -66,6 +67,7 @@ export function createPass(
 
   /** One look where there is room, then a rest, which every handler that ends cuts short. */
   async function lookAndRest(): Promise<void> {
+    await options.unready();
     const busy = options.busy(); // asked before the look: what a handler enqueues, it enqueues before it ends
     const room = options.room();
     const { found, full } = room.size > 0 ? await look(room) : { found: 0, full: false };
@@ -100,6 +102,9 @@ export function createPass(
     lookFor() {},
     dueIn(_queue, ms) {
       if (ms <= 0) alarm.wake();
+    },
+    resumed() {
+      alarm.wake();
     },
     stop() {
       stopped = true;
