@@ -54,7 +54,7 @@ interface ListeningOptions {
   lookFor(queue: string, id: number): void;
   /** Rows were changed. */
   changed(ids: readonly number[]): void;
-  readonly paused: Pick<Paused, 'heard' | 'table' | 'looked' | 'ended'>;
+  readonly paused: Pick<Paused, 'unknown' | 'heard' | 'table' | 'looked' | 'ended'>;
   /** The session was lost, and the worker lives. */
   lost(): void;
   /** Whether jobs may be rescued. */
@@ -97,6 +97,7 @@ export function createListening(options: ListeningOptions): Listening {
   const textsOf = (notices: readonly Notice[]) => ({ channel, texts: notices.map(noticeText) });
 
   async function begin(ear: Ear): Promise<void> {
+    await paused.unknown(); // until then, nothing is claimed that it would hear of
     if (await wakeUps.begin(ear)) events.emit('listening', { channel });
     else tellNotListening('Notifications do not reach it');
   }
