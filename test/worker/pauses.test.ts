@@ -150,7 +150,7 @@ describe('a kind', () => {
     await until(() => seen.completed.length, { what: 'the job', timeoutMs: 1_000 });
   });
 
-  it('whose jobs lie before the place where looks begin starts at once when it is resumed', async () => {
+  it('whose jobs lie in front of others that keep coming starts at once when it is resumed', async () => {
     await queue.pause(database.db, { kind: 'mail' });
     await database.sql`
       insert into jobs (kind, payload, run_at)
