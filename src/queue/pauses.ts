@@ -41,7 +41,7 @@ export interface Pauses<R extends AnyRegistry, Tx> {
    *
    * @throws QueueError also `TRANSACTION_REQUIRED`
    */
-  resume(tx: Tx, what: Pausable<R> | Paused<R>): Promise<PauseAnswer>;
+  resume(tx: Tx, what: Pausable<R> & { readonly pausedAt?: Date | undefined }): Promise<PauseAnswer>;
   /**
    * What is paused, that which was paused first in front; a kind once, under the name that the registry has for it. It is what
    * the table has: the names of another release may be among them.

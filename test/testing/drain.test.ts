@@ -275,6 +275,38 @@ it('one more run that a handler asks for while it runs, and throttles', async ()
   expect(seen.sort()).toEqual([1, 2, 3, 8]);
 });
 
+it('leaves what is paused, also by a handler, until it is resumed', async () => {
+  await inTransaction(async (tx) => {
+    const handlers = {
+      step: async ({ n }: { n: number }) => {
+        if (n === 2) await queue.pause(tx, { kind: 'step' });
+      },
+      mail: () => {},
+    };
+    const ran = async () =>
+      (await drain(tx, { registry, handlers })).map(({ kind, outcome }) => `${kind} ${outcome}`).sort();
+    await queue.pause(tx, { queue: 'mail' });
+    for (const n of [1, 2, 3]) await queue.enqueue(tx, 'step', { n });
+    await queue.enqueue(tx, 'mail', { n: 4 });
+    await queue.enqueue(tx, 'mail', { n: 5 }, { queue: 'default' });
+    expect(await ran()).toEqual(['mail completed', 'step completed', 'step completed']);
+    await queue.resume(tx, { queue: 'mail' });
+    expect(await ran()).toEqual(['mail completed']);
+    await queue.resume(tx, { kind: 'step' });
+    expect(await ran()).toEqual(['step completed']);
+  });
+});
+
+it('works without the table of what is paused', async () => {
+  await inTransaction(async (tx) => {
+    await tx.execute(sql`alter table job_limits rename to elsewhere`);
+    await queue.enqueue(tx, 'mail', { n: 1 });
+    expect(await drain(tx, { registry, handlers: { mail: () => {} } })).toMatchObject([
+      { outcome: 'completed' },
+    ]);
+  });
+});
+
 it('keeps the rows of kinds that say so, with what their handlers gave', async () => {
   const keeping = defineJobs({ count: job<{ n: number }, { n: number }>().onComplete('keep') });
   const counting = createQueue(keeping);
