@@ -1,6 +1,5 @@
 /** Makes what pauses and resumes: checks, and every name that rows of a kind may have. */
-import type { Executor } from '../database/executor.js';
-import { assertExecutor } from '../database/executor.js';
+import { assertExecutor, type Executor } from '../database/executor.js';
 import { isTableFault } from '../database/sqlstate.js';
 import { channelOf, type TableName, tableName } from '../database/table-name.js';
 import type { QueueTables } from '../database/tables.js';
@@ -84,22 +83,23 @@ function namedIn(
   return { scope, name: String(name) };
 }
 
-/** Also its aliases, which are what workers of another release may know it by. */
+/** Of a kind all that it may be called, which is what workers of another release may know it by. */
 function names(registry: AnyRegistry, scope: PauseScope, name: string): readonly string[] {
-  return scope === 'queue' ? [name] : namesOf(registry.kinds, name);
+  return scope === 'queue' ? [name] : namesOf(registry.kinds, nameToday(registry, name));
 }
 
-/** Each kind once, by the name of the registry. */
-function asOfToday(registry: AnyRegistry, pauses: readonly StoredPause[]) {
-  const found = new Map<
-    string,
-    { readonly queue: string; readonly pausedAt: Date } | { readonly kind: string; readonly pausedAt: Date }
-  >();
+/** An alias stands for its kind. */
+function nameToday(registry: AnyRegistry, name: string): string {
+  return kindOfAlias(registry.kinds, name) ?? name;
+}
+
+/** Each kind once, by the name of the registry; the earliest of its pauses counts. */
+function asOfToday(registry: AnyRegistry, pauses: readonly StoredPause[]): readonly object[] {
+  const found = new Map<string, object>();
   for (const { scope, name, pausedAt } of pauses) {
-    const today = scope === 'queue' ? name : (kindOfAlias(registry.kinds, name) ?? name);
+    const today = scope === 'queue' ? name : nameToday(registry, name);
     const key = `${scope} ${today}`;
-    if (found.has(key)) continue;
-    found.set(key, scope === 'queue' ? { queue: today, pausedAt } : { kind: today, pausedAt });
+    if (!found.has(key)) found.set(key, { [scope]: today, pausedAt });
   }
   return [...found.values()];
 }

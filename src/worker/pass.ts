@@ -16,7 +16,7 @@ const pauseMs = { shortest: 5, longest: 1_000 };
 export interface Pass extends Loop {
   /** Whether a look found that nothing is due, with no handler at work that could have enqueued more. */
   exhausted(): boolean;
-  /** Why there was no look at all; undefined where there was one. */
+  /** Why there was no look at all; undefined where there was one, or nothing to look for. */
   fault(): { readonly error: unknown } | undefined;
 }
 
@@ -111,6 +111,6 @@ export function createPass(
       alarm.wake();
     },
     exhausted: () => exhausted,
-    fault: () => (looked ? undefined : fault),
+    fault: () => (looked || exhausted ? undefined : fault),
   };
 }

@@ -55,6 +55,9 @@ it('writes every name of a kind, so that workers of every release know it, and t
   expect(await stored()).toEqual(['kind receipt', 'kind sendReceipt', 'kind send_receipt']);
   expect(await queue.resume(database.db, receipt)).toEqual(done);
   expect(await stored()).toEqual([]);
+  await queue.pause(database.db, receipt);
+  expect(await call('resume', database.db, { kind: 'receipt' })).toEqual(done);
+  expect(await stored()).toEqual([]);
   await database.sql`insert into job_limits (scope, name) values ('kind', 'send_receipt')`;
   expect(await queue.paused(database.db)).toMatchObject([receipt]);
   expect(await queue.pause(database.db, receipt)).toEqual(done); // its other names

@@ -12,9 +12,11 @@ import { defineJobs } from '../../src/registry/registry.js';
 import { claim } from '../../src/sql/claim.js';
 import { completeAgainIn, completeIn } from '../../src/sql/complete.js';
 import { deleteThrottles } from '../../src/sql/delete-throttles.js';
+import { findPauses } from '../../src/sql/find-pauses.js';
 import { heartbeat } from '../../src/sql/heartbeat.js';
 import { keepIn } from '../../src/sql/keep.js';
 import { mayDelete } from '../../src/sql/may-delete.js';
+import { mayRead } from '../../src/sql/may-read.js';
 import { releaseClaims } from '../../src/sql/release-claims.js';
 import { findDead, rescue } from '../../src/sql/rescue.js';
 import { databaseTimeS, sessionDefaults } from '../../src/sql/session.js';
@@ -27,8 +29,10 @@ import type { Actor, Roles } from './stage.js';
 const lockedBy = 'worker/1';
 export const registry = defineJobs({ greet: job<{ tenant: string }>() });
 
-/** The move that is in another table than the jobs. */
-export const inThrottles = 'delete throttles that are over';
+/** The moves that are in other tables than the jobs. */
+const inThrottles = 'delete throttles that are over';
+export const inLimits = 'read what is paused';
+export const elsewhere: readonly string[] = [inThrottles, inLimits];
 
 /** As this actor; true when it had its effect, seen by a superuser. */
 type Move = (roles: Roles, actor: Actor) => Promise<boolean>;
@@ -116,6 +120,12 @@ export const moves: { readonly [Role in QueueRole]: { readonly [name: string]: M
       const may = await mayDelete(roles.as(actor), tablePlace(jobThrottle));
       return deleted === 1 && may;
     },
+    async [inLimits]({ tables: { jobLimits }, ...roles }, actor) {
+      if (!jobLimits) return false;
+      await roles.sql`insert into job_limits (scope, name) values ('queue', 'x') on conflict do nothing`;
+      const { pauses } = await findPauses(roles.as(actor), tableName(jobLimits));
+      return pauses.length === 1 && (await mayRead(roles.as(actor), tablePlace(jobLimits)));
+    },
     async 'complete(tx)'(roles, actor) {
       const id = await given(roles.sql).running({ lockedBy });
       await roles.as(actor).transaction((tx) => completeIn(tx, roles.table, { id, lockedBy }));
@@ -169,6 +179,10 @@ export const moves: { readonly [Role in QueueRole]: { readonly [name: string]: M
     async 'dead letters'(roles, actor) {
       await given(roles.sql).discarded();
       return (await readingOf(roles).deadLetters(roles.as(actor))).length === 1;
+    },
+    async [inLimits]({ tables, ...roles }, actor) {
+      await roles.sql`insert into job_limits (scope, name) values ('queue', 'x') on conflict do nothing`;
+      return (await createQueue(registry, { tables }).paused(roles.as(actor))).length === 1;
     },
     async wait(roles, actor) {
       const id = await given(roles.sql).completed();
