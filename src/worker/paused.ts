@@ -57,31 +57,28 @@ export function createPaused(
   /** When it was read last, and for how long that counts. */
   let readAt = Number.NEGATIVE_INFINITY;
   let countsMs = freshMs;
-  /** Something has changed since. */
-  let changed = false;
+  /** How many changes there may have been, and how many of them were there when the last reading began. */
+  let changes = 0;
+  let changesRead = 0;
   /** A session tells of changes. */
   let told = false;
   let reading: Promise<void> | undefined;
   let stopped = false;
 
   function isKnown(): boolean {
-    return !jobLimits || (!changed && (told || performance.now() - readAt < countsMs));
+    return !jobLimits || (changes === changesRead && (told || performance.now() - readAt < countsMs));
   }
 
   async function read(table: JobLimitsTable): Promise<void> {
-    changed = false; // what is heard from here on, this reading may not have seen
-    try {
-      const found = await readPauses(statements, table, text === undefined);
-      text = found?.text;
-      countsMs = found ? freshMs : absentMs;
-      told = told && found !== undefined;
-      readAt = performance.now();
-      become(whatIsPaused(kinds, found?.pauses ?? []));
-      alarm.wake();
-    } catch (error) {
-      changed = true;
-      throw error;
-    }
+    const before = changes; // what is heard from here on, this reading may not have seen
+    const found = await readPauses(statements, table, text === undefined);
+    changesRead = before;
+    text = found?.text;
+    countsMs = found ? freshMs : absentMs;
+    told = told && found !== undefined;
+    readAt = performance.now();
+    become(whatIsPaused(kinds, found?.pauses ?? []));
+    alarm.wake();
   }
 
   /** Events are about what this worker serves. */
@@ -123,7 +120,7 @@ export function createPaused(
     holds: (queue) => current.queues.has(queue) || current.served.kinds.length === 0,
     served: () => current.served,
     heard() {
-      changed = true;
+      changes++;
       readSoon();
     },
     table: () => (jobLimits && text !== undefined ? tableName(jobLimits) : undefined),
@@ -131,11 +128,12 @@ export function createPaused(
       if (found === undefined) return;
       told = listening;
       if (found === text) return;
-      changed = true;
+      changes++;
       readSoon();
     },
     ended() {
       told = false;
+      changes++; // whatever came since its last look was not heard
       readSoon();
     },
     async run() {

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { createWorker, type Worker } from '../../src/worker.js';
 import { readMigrations } from '../support/migrations.js';
 import { type EmbeddedPostgres, startEmbedded } from '../support/postgres/index.js';
+import { startTcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 import { queue, registry } from './pauses-stage.js';
 
@@ -30,9 +31,8 @@ afterAll(async () => {
 });
 
 /** A worker that listens, what it ran, and what it told. */
-async function start() {
-  const connection = { application_name: 'worker' };
-  const client = postgres(server.url, { onnotice: () => {}, backoff: () => 0.05, connection });
+async function start(url = server.url) {
+  const client = postgres(url, { onnotice: () => {}, backoff: () => 0.05 });
   const ran: number[] = [];
   const told: string[] = [];
   const handler = ({ n }: { n: number }) => void ran.push(n);
@@ -74,26 +74,31 @@ it.each(['fast', 'immediate'] as const)('a %s restart between pause and resume',
   expect([...ran, ...late.ran]).not.toContain(1);
   await queue.resume(db, { queue: 'default' });
   await until(() => ran.includes(1) || late.ran.includes(1), { what: 'the job that was paused' });
+  await until(() => told.includes('resumed'), { what: 'both to know' });
   expect(told.filter((name) => name !== 'listening')).toEqual(['paused', 'resumed']);
 });
 
-it('a pause that no connection of it has heard of is known before its next claim', async () => {
+it('a pause that came while the worker was cut off is known before its next claim', async () => {
   const db = drizzle({ client: sql });
-  const { ran, told } = await start();
-  // All its backends are gone by the commit.
-  await db.transaction(async (tx) => {
-    await queue.pause(tx, { queue: 'default' });
-    await queue.enqueue(tx, 'task', { n: 1 });
-    await sql`
-      select pg_terminate_backend(pid) from pg_stat_activity
-      where  datname = current_database() and application_name = 'worker'`;
-  });
-  await queue.enqueue(db, 'other', { n: 2 });
-  await until(() => ran.includes(2), { what: 'the job of the queue that goes on', timeoutMs: 20_000 });
-  expect(ran).not.toContain(1);
-  await queue.resume(db, { queue: 'default' });
-  await until(() => ran.includes(1), { what: 'the job that was paused', timeoutMs: 5_000 });
-  expect(told).toContain('resumed');
+  const proxy = await startTcpProxy(server.url);
+  try {
+    const { ran, told } = await start(proxy.url);
+    proxy.cut();
+    await queue.pause(db, { queue: 'default' });
+    await queue.enqueue(db, 'task', { n: 1 });
+    await queue.enqueue(db, 'other', { n: 2 });
+    proxy.mend();
+    await until(() => ran.includes(2), { what: 'the job of the queue that goes on', timeoutMs: 20_000 });
+    await queue.enqueue(db, 'other', { n: 3 });
+    await until(() => ran.includes(3), { what: 'one more of it' });
+    expect(ran).not.toContain(1);
+    await queue.resume(db, { queue: 'default' });
+    await until(() => ran.includes(1), { what: 'the job that was paused', timeoutMs: 5_000 });
+    expect(told.filter((name) => name !== 'listening')).toEqual(['paused', 'resumed']);
+  } finally {
+    await Promise.all(workers.map(({ worker }) => worker.stop({ graceMs: 0 })));
+    await proxy.end();
+  }
 });
 
 it('its listener is killed between pause and resume', async () => {
