@@ -86,16 +86,14 @@ export function createPaused(
     const before = current;
     current = next;
     for (const queue of slots.keys()) {
-      if (!tell(before.queues.has(queue), next.queues.has(queue), { queue })) continue;
-      resumed(queue);
+      if (tell(before.queues.has(queue), next.queues.has(queue), { queue })) resumed(queue);
     }
     for (const kind of new Set([...kinds.values()].map(({ name }) => name))) {
-      if (!tell(before.kinds.has(kind), next.kinds.has(kind), { kind })) continue;
-      resumed(undefined);
+      if (tell(before.kinds.has(kind), next.kinds.has(kind), { kind })) resumed(undefined);
     }
   }
 
-  /** Whether it was resumed. */
+  /** Tells what has changed; whether it was resumed. */
   function tell(was: boolean, is: boolean, part: PausedPart): boolean {
     if (was !== is && !stopped) events.emit(is ? 'paused' : 'resumed', part);
     return was && !is;
