@@ -82,6 +82,10 @@ export function createParts(
       backlog = finisher.size() > mostUnwritten;
       return backlog ? new Map() : slots.room();
     },
+    hold(queue) {
+      slots.take(queue);
+      return () => slots.free(queue);
+    },
     busy: () => running.size > 0 || finisher.size() > 0,
     take,
     more: (queue) => listening.passOn(queue),
