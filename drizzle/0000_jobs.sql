@@ -1,15 +1,15 @@
 CREATE TABLE "job_throttle" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "job_throttle_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
-	"kind" text NOT NULL,
-	"key" text NOT NULL,
+	"kind" varchar(128) NOT NULL,
+	"key" varchar(512) NOT NULL,
 	"until" timestamp with time zone NOT NULL,
 	"job_id" bigint
 );
 --> statement-breakpoint
 CREATE TABLE "jobs" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "jobs_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
-	"queue" text DEFAULT 'default' NOT NULL,
-	"kind" text NOT NULL,
+	"queue" varchar(128) DEFAULT 'default' NOT NULL,
+	"kind" varchar(128) NOT NULL,
 	"payload" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"payload_version" smallint DEFAULT 1 NOT NULL,
 	"priority" smallint DEFAULT 0 NOT NULL,
@@ -24,19 +24,17 @@ CREATE TABLE "jobs" (
 	"started_at" timestamp with time zone,
 	"last_error" text,
 	"errors" jsonb DEFAULT '[]'::jsonb NOT NULL,
-	"dedupe_key" text,
+	"dedupe_key" varchar(512),
 	"again" jsonb,
-	"limit_key" text,
+	"limit_key" varchar(512),
 	"meta" jsonb,
 	"result" jsonb,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"finished_at" timestamp with time zone,
-	CONSTRAINT "jobs_state" CHECK (state in ('available', 'running', 'completed', 'discarded', 'cancelled')),
 	CONSTRAINT "jobs_running_is_locked" CHECK ((state = 'running') = (locked_by is not null) and (state = 'running') = (heartbeat_at is not null) and (state = 'running') = (started_at is not null)),
-	CONSTRAINT "jobs_final_is_finished" CHECK ((state in ('completed', 'discarded', 'cancelled')) = (finished_at is not null)),
+	CONSTRAINT "jobs_finished_when_final" CHECK (case when finished_at is null then state in ('available', 'running') else state in ('completed', 'discarded', 'cancelled') end),
 	CONSTRAINT "jobs_counts" CHECK (attempts >= 0 and max_attempts >= 1 and timeout_s >= 1 and timeout_ms >= 1 and payload_version >= 1),
-	CONSTRAINT "jobs_names" CHECK (char_length(queue) between 1 and 128 and char_length(kind) between 1 and 128),
-	CONSTRAINT "jobs_keys" CHECK (char_length(dedupe_key) between 1 and 512 and char_length(limit_key) between 1 and 512),
+	CONSTRAINT "jobs_not_empty" CHECK (queue <> '' and kind <> '' and dedupe_key <> '' and limit_key <> ''),
 	CONSTRAINT "jobs_errors" CHECK (jsonb_typeof(errors) = 'array')
 );
 --> statement-breakpoint

@@ -209,7 +209,7 @@ describe.each(allMoves)('%s', (name, { from, to }) => {
 describe('the table', () => {
   it('has the states of the list and no others', async () => {
     const [check] = await database.sql<{ said: string }[]>`
-      select pg_get_constraintdef(oid) as said from pg_constraint where conname = 'jobs_state'`;
+      select pg_get_constraintdef(oid) as said from pg_constraint where conname = 'jobs_finished_when_final'`;
     const named = [...(check?.said ?? '').matchAll(/'([^']+)'::text/g)].map(([, state]) => state);
     expect(new Set(named)).toEqual(new Set(states));
   });
@@ -249,7 +249,6 @@ describe('the table', () => {
   const now = new Date();
   const running = { state: 'running', locked_by: 'worker/1', heartbeat_at: now, started_at: now };
   const nonsense: Record<string, readonly Record<string, string | number | Date | object | null>[]> = {
-    jobs_state: [{ state: 'weird' }, { state: '' }, { state: 'Available' }],
     jobs_running_is_locked: [
       { ...running, locked_by: null },
       { ...running, heartbeat_at: null },
@@ -259,7 +258,11 @@ describe('the table', () => {
       { started_at: now },
       { ...running, state: 'cancelled', finished_at: now },
     ],
-    jobs_final_is_finished: [
+    jobs_finished_when_final: [
+      { state: 'weird' },
+      { state: 'weird', finished_at: now },
+      { state: '' },
+      { state: 'Available' },
       { state: 'completed' },
       { state: 'discarded' },
       { state: 'cancelled' },
@@ -275,13 +278,7 @@ describe('the table', () => {
       { payload_version: 0 },
       { timeout_ms: 0 },
     ],
-    jobs_names: [{ queue: '' }, { kind: '' }, { queue: 'q'.repeat(129) }, { kind: 'k'.repeat(129) }],
-    jobs_keys: [
-      { dedupe_key: '' },
-      { dedupe_key: 'k'.repeat(513) },
-      { limit_key: '' },
-      { limit_key: 'k'.repeat(513) },
-    ],
+    jobs_not_empty: [{ queue: '' }, { kind: '' }, { dedupe_key: '' }, { limit_key: '' }],
     jobs_errors: [{ errors: {} }, { errors: '[]' }, { errors: 1 }],
   };
 
@@ -298,6 +295,17 @@ describe('the table', () => {
     const { sql } = database;
     const insert = sql`insert into jobs ${sql({ kind: 'greet', ...columns })}`;
     await expect(insert).rejects.toMatchObject({ code: '23514', constraint_name: check });
+  });
+
+  it.each([
+    { queue: 'q'.repeat(129) },
+    { kind: 'k'.repeat(129) },
+    { dedupe_key: 'k'.repeat(513) },
+    { limit_key: 'k'.repeat(513) },
+  ])('refuses what is too long: %o', async (columns) => {
+    const { sql } = database;
+    const insert = sql`insert into jobs ${sql({ kind: 'greet', ...columns })}`;
+    await expect(insert).rejects.toMatchObject({ code: '22001' });
   });
 
   it('takes names and keys of the greatest length, counted in characters', async () => {
