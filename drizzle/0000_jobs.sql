@@ -1,15 +1,15 @@
 CREATE TABLE "job_throttle" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "job_throttle_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
-	"kind" varchar(128) NOT NULL,
-	"key" varchar(512) NOT NULL,
+	"kind" text NOT NULL,
+	"key" text NOT NULL,
 	"until" timestamp with time zone NOT NULL,
 	"job_id" bigint
 );
 --> statement-breakpoint
 CREATE TABLE "jobs" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "jobs_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
-	"queue" varchar(128) DEFAULT 'default' NOT NULL,
-	"kind" varchar(128) NOT NULL,
+	"queue" text DEFAULT 'default' NOT NULL,
+	"kind" text NOT NULL,
 	"payload" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"payload_version" smallint DEFAULT 1 NOT NULL,
 	"priority" smallint DEFAULT 0 NOT NULL,
@@ -24,9 +24,9 @@ CREATE TABLE "jobs" (
 	"started_at" timestamp with time zone,
 	"last_error" text,
 	"errors" jsonb DEFAULT '[]'::jsonb NOT NULL,
-	"dedupe_key" varchar(512),
+	"dedupe_key" text,
 	"again" jsonb,
-	"limit_key" varchar(512),
+	"limit_key" text,
 	"meta" jsonb,
 	"result" jsonb,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,

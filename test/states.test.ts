@@ -297,17 +297,6 @@ describe('the table', () => {
     await expect(insert).rejects.toMatchObject({ code: '23514', constraint_name: check });
   });
 
-  it.each([
-    { queue: 'q'.repeat(129) },
-    { kind: 'k'.repeat(129) },
-    { dedupe_key: 'k'.repeat(513) },
-    { limit_key: 'k'.repeat(513) },
-  ])('refuses what is too long: %o', async (columns) => {
-    const { sql } = database;
-    const insert = sql`insert into jobs ${sql({ kind: 'greet', ...columns })}`;
-    await expect(insert).rejects.toMatchObject({ code: '22001' });
-  });
-
   it('takes names and keys of the greatest length, counted in characters', async () => {
     const { sql } = database;
     const names = { queue: '😀'.repeat(128), kind: 'é'.repeat(128), dedupe_key: '😀'.repeat(512) };

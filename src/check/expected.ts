@@ -40,7 +40,7 @@ export function expectedTable(table: PgTable): ExpectedTable {
     name,
     columns: columns.map((column) => ({
       name: column.name,
-      type: column.getSQLType().replace(/^varchar/, 'character varying'), // as Postgres calls it
+      type: column.getSQLType(),
       notNull: column.notNull,
       identity: column.generatedIdentity !== undefined,
       default: defaultOf(column.default),

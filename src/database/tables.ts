@@ -18,7 +18,6 @@ import {
   text,
   timestamp,
   uniqueIndex,
-  varchar,
 } from 'drizzle-orm/pg-core';
 import type { JobError, RowTypes, StoredPayload } from '../words/row-types.js';
 import { states } from '../words/states.js';
@@ -33,10 +32,6 @@ type Payload<R extends RowTypes> = {
 }[keyof R['kinds']];
 
 const time = (column: string) => timestamp(column, { withTimezone: true });
-// Limits of length as types, not as CHECKs: Postgres parses every CHECK of a table anew for each statement that inserts or
-// updates, which was half of what a claim of one job cost it.
-const name = (column: string) => varchar(column, { length: 128 });
-const key = (column: string) => varchar(column, { length: 512 });
 
 function jobsTable<R extends RowTypes>(table: PgTableFn<string | undefined>) {
   return table(
@@ -44,8 +39,8 @@ function jobsTable<R extends RowTypes>(table: PgTableFn<string | undefined>) {
     {
       /** Also the tie-break of the order, and the order in which rows are locked. */
       id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
-      queue: name('queue').notNull().default('default'),
-      kind: name('kind').$type<Kind<R>>().notNull(),
+      queue: text('queue').notNull().default('default'),
+      kind: text('kind').$type<Kind<R>>().notNull(),
       payload: jsonb('payload').$type<Payload<R>>().notNull().default(sql`'{}'::jsonb`),
       payloadVersion: smallint('payload_version').notNull().default(1),
       /** Higher first; keep the distinct values few. */
@@ -68,10 +63,10 @@ function jobsTable<R extends RowTypes>(table: PgTableFn<string | undefined>) {
       lastError: text('last_error'),
       /** The latest failed attempts. */
       errors: jsonb('errors').$type<readonly JobError[]>().notNull().default(sql`'[]'::jsonb`),
-      dedupeKey: key('dedupe_key'),
+      dedupeKey: text('dedupe_key'),
       /** Not null: the job runs, and is to run once more. Its payload and the like are those of that run already. */
       again: jsonb('again').$type<unknown>(),
-      limitKey: key('limit_key'),
+      limitKey: text('limit_key'),
       /** What is no input of the handler: trace context and the like. */
       meta: jsonb('meta').$type<{ readonly [key: string]: unknown }>(),
       /** What the handler returned, of a completed job that is kept. */
@@ -91,6 +86,7 @@ function jobsTable<R extends RowTypes>(table: PgTableFn<string | undefined>) {
         .on(job.kind, job.dedupeKey)
         .where(sql`state in ('available', 'running') and dedupe_key is not null`),
       index('jobs_over').on(job.state, job.finishedAt).where(sql`finished_at is not null`),
+      // Few and short: Postgres parses all of them anew for each statement that inserts or updates (ARCHITECTURE.md).
       check(
         'jobs_running_is_locked',
         sql`(state = 'running') = (locked_by is not null) and (state = 'running') = (heartbeat_at is not null) and (state = 'running') = (started_at is not null)`,
@@ -114,9 +110,9 @@ function jobThrottleTable(table: PgTableFn<string | undefined>) {
     'job_throttle',
     {
       id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
-      kind: name('kind').notNull(),
+      kind: text('kind').notNull(),
       /** The dedupe key. */
-      key: key('key').notNull(),
+      key: text('key').notNull(),
       /** Until then there is no other job of this kind and key. A row whose time is over means nothing. */
       until: time('until').notNull(),
       /** The one job of this period, which may be gone since. */
