@@ -98,7 +98,7 @@ moved as (
   from   ending
   where  job.id = ending.id
     and  job.id = any(array(select ending.id from ending))
-  returning job.id, ending.state,
+  returning job.id, job.queue, ending.state,
             -- seconds, then the difference: Postgres before 17 cannot subtract from a run_at that is infinite
             (extract(epoch from job.run_at)::float8 - extract(epoch from clock_timestamp())::float8) * 1000::float8 as due_in_ms
 )
@@ -110,6 +110,7 @@ select asked.id,
          else ${whyNotMine(sql`asked`)}
        end as result,
        moved.state,
+       moved.queue,
        moved.due_in_ms as "dueInMs"
 from   asked
 left   join ${jobs} as job on job.id = asked.id and job.id = any(array(select asked.id from asked))
@@ -127,7 +128,8 @@ function finishedOf(row: Row): Finished {
   const answer = { id: numberOf(row['id']), lockedBy: textOf(row['lockedBy']), result };
   // A job that this run had lost may have moved by the end of another of its runs in the same batch.
   if (result !== 'done' || row['state'] == null) return { ...answer, state: null, dueInMs: null };
-  return { ...answer, state: textOf(row['state']), dueInMs: numberOf(row['dueInMs']) };
+  const [state, queue] = [textOf(row['state']), textOf(row['queue'])];
+  return { ...answer, state, dueInMs: numberOf(row['dueInMs']), queue };
 }
 
 function asRow({ id, lockedBy, outcome }: Finish) {

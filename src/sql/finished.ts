@@ -16,6 +16,8 @@ export interface Finished extends ClaimedId {
   readonly result: 'done' | 'busy' | 'lost' | 'gone' | 'refused' | 'again';
   readonly state: string | null;
   readonly dueInMs: number | null;
+  /** Where a row that is there waits: an enqueue that asked for one more run may have moved it. */
+  readonly queue?: string;
 }
 
 /** Of a claim that was not locked: what its row, left-joined as `job`, says about that. */

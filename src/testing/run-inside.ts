@@ -4,6 +4,7 @@ import type { TableName } from '../database/table-name.js';
 import type { ClaimedJob } from '../sql/claim.js';
 import { endSavepoint, setSavepoint } from '../sql/savepoint.js';
 import type { Outcome } from '../words/outcome.js';
+import { endingIn } from '../worker/end-in.js';
 import { createEvents, type Events } from '../worker/events.js';
 import { execute, type Run } from '../worker/execute.js';
 import { createFinisher } from '../worker/finisher.js';
@@ -46,7 +47,7 @@ export async function runInside(
   const { run, outcome } = await new Promise<{ run: Run; outcome: Outcome | undefined }>((resolve) => {
     execute(job, {
       kind,
-      table,
+      endIn: endingIn(table),
       onFault: (error) => faults.push(error),
       onOver: (run, outcome) => resolve({ run, outcome }),
     });

@@ -17,7 +17,10 @@ export function reportFinish(
   if (answer.result === 'done' && outcome.move === 'complete' && !events.heard('completed')) return;
   const job = jobInfo(run.job);
   const { durationMs } = run;
-  if ((answer.result === 'gone' && run.completing) || (answer.result === 'lost' && run.anew)) {
+  if (
+    (answer.result === 'gone' && run.completing) ||
+    (answer.result === 'lost' && run.anewOn !== undefined)
+  ) {
     events.emit('completed', { job, durationMs });
     // Thrown after the transaction was committed: it changes nothing, but it must not vanish.
     if (outcome.move === 'fail' && !isRolledBack(outcome.error)) {

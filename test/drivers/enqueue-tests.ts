@@ -141,7 +141,14 @@ export function enqueueTests(used: UsedDriver): void {
     expect(await stored()).toEqual([{ ...now, state: 'running', attempts: 1, again: 'true' }]);
     const complete = { id, outcome: { move: 'complete' } } as const;
     expect(await finish(used.db, table, [{ ...complete, lockedBy: 'w/1' }])).toEqual([
-      { id, lockedBy: 'w/1', result: 'done', state: 'completed', dueInMs: expect.any(Number) },
+      {
+        id,
+        lockedBy: 'w/1',
+        result: 'done',
+        state: 'completed',
+        queue: 'default',
+        dueInMs: expect.any(Number),
+      },
     ]);
     expect(await stored()).toEqual([{ ...now, state: 'available', attempts: 0, again: null }]);
     expect(await claimGreet(used, 1, 'w/2')).toMatchObject([{ id, payload: 3, attempt: 1 }]);
