@@ -11,15 +11,17 @@ export async function setSavepoint(tx: Transaction): Promise<void> {
 }
 
 /**
- * Ends the savepoint. What was written since it stands, unless a statement has failed: then nothing more could be sent in
- * the transaction, and all since the savepoint is undone.
+ * Ends the savepoint. What was written since it stands (true), unless a statement has failed: then nothing more could be
+ * sent in the transaction, and all since the savepoint is undone (false).
  */
-export async function endSavepoint(tx: Transaction): Promise<void> {
+export async function endSavepoint(tx: Transaction): Promise<boolean> {
   try {
     await rows(tx, sql`release savepoint drizzle_queue_run`);
+    return true;
   } catch (error) {
     if (sqlState(error) !== failedTransaction) throw error;
     await rows(tx, sql`rollback to savepoint drizzle_queue_run`);
     await rows(tx, sql`release savepoint drizzle_queue_run`);
+    return false;
   }
 }

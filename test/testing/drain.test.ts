@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import { pgSchema } from 'drizzle-orm/pg-core';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createQueue, defineJobs, job, type Settled } from '../../src/index.js';
+import { createQueue, defineJobs, type Handlers, job, type Settled } from '../../src/index.js';
 import { queueTables } from '../../src/schema.js';
 import { advance, drain, rolledBack } from '../../src/testing.js';
 import { Discard } from '../../src/worker.js';
@@ -147,9 +147,58 @@ describe('a failed attempt', () => {
           },
         },
       });
-      expect(runs.map(({ outcome }) => outcome)).toEqual(['failed', 'completed', 'completed', 'completed']);
+      expect(runs.map(({ outcome }) => outcome)).toEqual(['failed', 'completed', 'failed', 'completed']);
       const notes = await tx.execute(sql`select n from notes order by n`);
       expect(notes.map(({ n }) => n)).toEqual([1, 2, 4]);
+    });
+  });
+});
+
+describe('a handler that caught the error of a statement, which has undone what it wrote', () => {
+  const told: unknown[] = [];
+  const undone = defineJobs({
+    write: job<{ ends: 'returns' | 'snoozes' | 'discards' }>({
+      maxAttempts: 2,
+      retry: (error) => {
+        told.push(error);
+        return 5;
+      },
+    }),
+  });
+  const writing = createQueue(undone);
+  const handlersOf = (tx: Tx): Handlers<typeof undone> => ({
+    write: async ({ ends }, run) => {
+      await tx.execute(sql`select 1 / 0`).catch(() => {});
+      if (ends === 'snoozes') return run.snooze({ delayMs: 1_000 });
+      if (ends === 'discards') return run.discard('no');
+    },
+  });
+
+  it('has failed with what to do, and its kind is asked what becomes of that', async () => {
+    await inTransaction(async (tx) => {
+      const { id } = await writing.enqueue(tx, 'write', { ends: 'returns' });
+      const options = { registry: undone, handlers: handlersOf(tx) };
+      const [run] = await drain(tx, options);
+      const error = {
+        code: 'JOB_ROLLED_BACK',
+        data: { id },
+        message: expect.stringContaining('tx.transaction'),
+      };
+      expect(run).toMatchObject({ outcome: 'failed', retryInMs: 5, error });
+      expect(told).toMatchObject([error]);
+      await advance(tx, writing, 1_000);
+      await expect(drain(tx, { ...options, throwErrors: true })).rejects.toMatchObject(error);
+      const [row] = await tx.select().from(writing.tables.jobs);
+      expect(row).toMatchObject({ state: 'discarded', lastError: expect.stringContaining('is undone') });
+    });
+  });
+
+  it('has the outcome that it said', async () => {
+    await inTransaction(async (tx) => {
+      await writing.enqueue(tx, 'write', { ends: 'snoozes' });
+      await writing.enqueue(tx, 'write', { ends: 'discards' });
+      const runs = await drain(tx, { registry: undone, handlers: handlersOf(tx) });
+      expect(runs.map(({ outcome }) => outcome)).toEqual(['snoozed', 'discarded']);
     });
   });
 });
