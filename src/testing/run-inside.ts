@@ -8,11 +8,12 @@ import { QueueError } from '../words/errors.js';
 import type { Outcome } from '../words/outcome.js';
 import { endingIn } from '../worker/end-in.js';
 import { createEvents, type Events } from '../worker/events.js';
-import { execute, type Run } from '../worker/execute.js';
+import type { Run } from '../worker/execute.js';
 import { failed, type OnFault } from '../worker/failure.js';
 import { createFinisher } from '../worker/finisher.js';
 import type { ServedKind } from '../worker/options.js';
 import type { Statements } from '../worker/statements.js';
+import { runToEnd } from './run-to-end.js';
 
 /** How a run ended. */
 type Ending =
@@ -48,14 +49,7 @@ export async function runInside(
   const onFault = (error: unknown) => void faults.push(error);
   events.on('error', ({ error }) => onFault(error));
   await setSavepoint(tx);
-  const { run, outcome: said } = await new Promise<{ run: Run; outcome: Outcome | undefined }>((resolve) => {
-    execute(job, {
-      kind,
-      endIn: endingIn(table),
-      onFault,
-      onOver: (run, outcome) => resolve({ run, outcome }),
-    });
-  });
+  const { run, outcome: said } = await runToEnd(job, { kind, endIn: endingIn(table), onFault });
   const stands = await endSavepoint(tx);
   const outcome = stands || said?.move !== 'complete' ? said : undone(run, kind, onFault);
   const ending = outcome ? await written(tx, table, events, run, outcome) : ({ outcome: 'lost' } as const);
