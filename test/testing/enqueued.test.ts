@@ -39,6 +39,42 @@ describe('enqueued', () => {
   });
 });
 
+describe('rows of other releases', () => {
+  const registry = defineJobs({
+    welcome: job<{ to: { name: string } }>({ version: 2 })
+      .alias('greet')
+      .upgradeFrom<{ n: number }>(1, ({ n }) => ({ to: { name: `number ${n}` } })),
+  });
+  const renamed = createQueue(registry);
+
+  it('count, by an alias too, and match as their handlers would be given them', () =>
+    withRows(async () => {
+      await renamed.enqueue(database.db, 'welcome', { to: { name: 'ada' } });
+      const all = await enqueued(database.db, renamed, 'welcome');
+      expect(all.map(({ kind, payload }) => ({ kind, payload }))).toEqual([
+        { kind: 'welcome', payload: { to: { name: 'number 1' } } },
+        { kind: 'welcome', payload: { to: { name: 'ada' } } },
+      ]);
+      expect(all[0]).not.toHaveProperty('payloadVersion');
+      const old = await assertEnqueued(database.db, renamed, 'welcome', { to: { name: 'number 1' } });
+      expect(old.id).toBe(all[0]?.id);
+      const byFunction = await enqueued(database.db, renamed, 'welcome', ({ to }) => to.name === 'number 1');
+      expect(byFunction).toEqual([all[0]]);
+      await expect(
+        assertEnqueued(database.db, renamed, 'welcome', { to: { name: 'number 2' } }),
+      ).rejects.toThrow('Of this kind wait: {"to":{"name":"number 1"}}, {"to":{"name":"ada"}}.');
+    }));
+
+  it('that cannot be upgraded say so', () =>
+    withRows(async () => {
+      await database.sql`update jobs set payload_version = 3`;
+      await expect(enqueued(database.db, renamed, 'welcome')).rejects.toMatchObject({
+        code: 'PAYLOAD_NOT_UPGRADED',
+        data: { version: 3, newest: 2 },
+      });
+    }));
+});
+
 describe('assertEnqueued', () => {
   it('says what waits instead', () =>
     withRows(async () => {
