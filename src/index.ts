@@ -4,7 +4,7 @@ export type { QueueRole } from './check/needs.js';
 export type { SchemaProblem, SchemaProblemCode } from './check/problem.js';
 export type { Database, Executor, Transaction } from './database/executor.js';
 export type { QueueTables } from './database/tables.js';
-export type { EnqueueArgs, QueueNames } from './queue/enqueue-args.js';
+export type { EnqueueArgs, QueueNames, UpdateArgs } from './queue/enqueue-args.js';
 export type { EnqueueOptions } from './queue/enqueue-options.js';
 export type { Enqueued } from './queue/enqueued.js';
 export type { AnyRow, RowOfKind } from './queue/is-kind.js';
