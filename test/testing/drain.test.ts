@@ -324,6 +324,28 @@ it('one more run that a handler asks for while it runs, and throttles', async ()
   expect(seen.sort()).toEqual([1, 2, 3, 8]);
 });
 
+it('a throttled key is free when its period has been let pass, and no sooner', async () => {
+  const throttle = { dedupeKey: 'k', onDuplicate: 'throttle', periodMs: 60_000 } as const;
+  await inTransaction(async (tx) => {
+    const enqueue = (n: number) => queue.enqueue(tx, 'step', { n }, throttle);
+    const { id } = await enqueue(1);
+    await drain(tx, { registry, handlers: { step: () => {} } });
+    await advance(tx, queue, 59_000);
+    expect(await enqueue(2)).toEqual({ id, duplicate: true });
+    await advance(tx, queue, 1_000);
+    expect(await enqueue(3)).toMatchObject({ duplicate: false });
+  });
+});
+
+it('time passes where there is no table of throttles', async () => {
+  await inTransaction(async (tx) => {
+    await tx.execute(sql`drop table job_throttle`);
+    await queue.enqueue(tx, 'step', { n: 1 });
+    expect(await advance(tx, queue, 1_000)).toBe(1);
+    expect(await advance(tx, createQueue(registry, { tables: { jobs: queue.tables.jobs } }), 1_000)).toBe(1);
+  });
+});
+
 it('keeps the rows of kinds that say so, with what their handlers gave', async () => {
   const keeping = defineJobs({ count: job<{ n: number }, { n: number }>().onComplete('keep') });
   const counting = createQueue(keeping);
