@@ -22,16 +22,13 @@ export type { ReadableRow, ReadRow } from './queue/read-row.js';
 export type {
   CountFilter,
   DeadLetterFilter,
-  DeadLetterGroup,
   EndConditions,
   JobConditions,
-  JobCounts,
   JobOf,
   JobPage,
   KeptKind,
   ListFilter,
   Reading,
-  StoredJob,
   WaitOptions,
 } from './queue/reading.js';
 export type {
@@ -48,6 +45,9 @@ export type { JsonObject, JsonValue } from './registry/json.js';
 export type { AnyRegistry, JobTypes, PayloadOf, Registry, ResultOf } from './registry/registry.js';
 export { defineJobs } from './registry/registry.js';
 export type { Upgrade } from './registry/upgrades.js';
+export type { DeadLetterGroup } from './words/dead-letters.js';
 export { QueueError, type QueueErrorCode } from './words/errors.js';
+export type { JobCounts } from './words/job-counts.js';
 export type { JobError, StoredPayload, StoredResult } from './words/row-types.js';
 export type { FinalState, State } from './words/states.js';
+export type { StoredJob } from './words/stored-job.js';

@@ -140,17 +140,7 @@ function counted(events: Events) {
     lost: 0,
     unwritten: 0,
   };
-  for (const name of [
-    'completed',
-    'failed',
-    'discarded',
-    'snoozed',
-    'released',
-    'rescued',
-    'lost',
-  ] as const) {
-    own.on(name, () => void counts[name]++);
-  }
+  const isCounted = (name: string): name is keyof typeof counts => Object.hasOwn(counts, name);
   own.on('stopped', ({ unwritten }) => {
     counts.unwritten = unwritten;
   });
@@ -158,6 +148,7 @@ function counted(events: Events) {
     on: own.on,
     heard: () => true,
     emit(name, event) {
+      if (isCounted(name)) counts[name]++;
       own.emit(name, event);
       if (name !== 'stopping' && name !== 'stopped') events.emit(name, event);
     },
