@@ -4,6 +4,7 @@ import type { Executor } from '../database/executor.js';
 import { textArray } from '../database/parameters.js';
 import { numberOf, rows, textOf } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
+import { timeText } from './job-json.js';
 
 export interface WaitingJob {
   readonly id: number;
@@ -34,7 +35,7 @@ select job.id,
        job.payload::text as payload,
        job.payload_version as "payloadVersion",
        job.priority,
-       (extract(epoch from least(job.run_at, timestamptz '9999-12-31'))::float8 * 1000::float8)::bigint as ms,
+       ${timeText(sql`job.run_at`)} as "runAt",
        job.attempts,
        job.max_attempts as "maxAttempts",
        job.dedupe_key as key
@@ -49,7 +50,7 @@ order  by job.id`,
     payload: JSON.parse(textOf(row['payload'])),
     payloadVersion: numberOf(row['payloadVersion']),
     priority: numberOf(row['priority']),
-    runAt: new Date(numberOf(row['ms'])),
+    runAt: new Date(textOf(row['runAt'])),
     attempts: numberOf(row['attempts']),
     maxAttempts: numberOf(row['maxAttempts']),
     dedupeKey: row['key'] == null ? null : textOf(row['key']),

@@ -18,7 +18,7 @@ export interface EnqueuedJob<Kind extends string, Payload> {
   readonly queue: string;
   readonly payload: Payload;
   readonly priority: number;
-  /** When it is due. */
+  /** When it is due. An infinite time is the end of the year 9999, or the beginning of 1. */
   readonly runAt: Date;
   /** How often it has started: 0 for one that was enqueued, more for one that waits for a retry. */
   readonly attempts: number;

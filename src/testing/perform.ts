@@ -1,7 +1,7 @@
 /** `perform`: one handler and one payload, without a database. */
 import type { Handler } from '../registry/handlers.js';
 import { jobDefaults } from '../registry/job-options.js';
-import { payloadText } from '../registry/payload.js';
+import { metaText, payloadText } from '../registry/payload.js';
 import { type AnyRegistry, assertRegistry, kindOf } from '../registry/registry.js';
 import { checkFunction, checkKeys, wholeNumber } from '../words/checks.js';
 import { invalidOption } from '../words/errors.js';
@@ -93,7 +93,7 @@ export async function perform(
     maxAttempts: wholeNumber('maxAttempts', maxAttempts, 1, 32_767),
     payloadVersion: type.version,
     timeoutMs: Number.POSITIVE_INFINITY,
-    meta: given.meta,
+    meta: given.meta == null ? undefined : JSON.parse(metaText(kind, given.meta, Number.POSITIVE_INFINITY)),
   };
   const signal = checkSignal(given.signal);
   const faults: unknown[] = [];

@@ -263,6 +263,7 @@ describe('what it is given', () => {
     ['an unknown kind', { handlers: { stepp: () => {} } }, 'UNKNOWN_KIND'],
     ['no function', { handlers: { step: 1 } }, 'INVALID_OPTION'],
     ['no handlers', {}, 'INVALID_OPTION'],
+    ['a handler that is not there', { handlers: { step: undefined } }, 'INVALID_OPTION'],
     ['a wrong limit', { handlers: {}, limit: 0 }, 'INVALID_OPTION'],
     ['an unknown option', { handlers: {}, queues: ['mail'] }, 'INVALID_OPTION'],
     ['no registry', { registry: {}, handlers: {} }, 'INVALID_OPTION'],
@@ -277,6 +278,37 @@ describe('what it is given', () => {
     const given = [database.db, { registry, handlers: {} }];
     await expect(Reflect.apply(drain, undefined, given)).rejects.toMatchObject({
       code: 'TRANSACTION_REQUIRED',
+    });
+  });
+});
+
+describe('a transaction that has ended', () => {
+  const handlers = { step: () => {} };
+
+  it('runs nothing: its statements would be in none', async () => {
+    let late: () => Promise<unknown> = async () => undefined;
+    await database.db.transaction(async (tx) => {
+      late = () => drain(tx, { registry, handlers });
+    });
+    const { id } = await queue.enqueue(database.db, 'step', { n: 1 });
+    try {
+      await expect(late()).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' });
+      expect(await queue.get(database.db, id)).toMatchObject({ state: 'available' });
+    } finally {
+      await queue.remove(database.db, id);
+    }
+  });
+
+  it('by a statement of a handler is told', async () => {
+    await inTransaction(async (tx) => {
+      await queue.enqueue(tx, 'step', { n: 1 });
+      const ends = async () => {
+        await tx.execute(sql`rollback`);
+      };
+      const error = await drain(tx, { registry, handlers: { step: ends } }).catch(
+        (thrown: unknown) => thrown,
+      );
+      expect(error).toMatchObject({ code: 'TRANSACTION_ENDED' });
     });
   });
 });

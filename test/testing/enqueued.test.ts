@@ -29,6 +29,17 @@ describe('enqueued', () => {
       expect(found.map(({ payload }) => payload)).toEqual([{ n: 1 }]);
     }));
 
+  it('gives times that no Date can be as the ends of those that it can', () =>
+    withRows(async () => {
+      await database.sql`
+        insert into jobs (kind, run_at) values ('ping', 'infinity'), ('ping', '-infinity')`;
+      const found = await enqueued(database.db, queue, 'ping');
+      expect(found.map(({ runAt }) => runAt.toISOString())).toEqual([
+        '9999-12-31T23:59:59.999Z',
+        '0001-01-01T00:00:00.000Z',
+      ]);
+    }));
+
   it.each<[what: string, given: () => readonly unknown[], code: string]>([
     ['no database', () => [undefined, queue, 'greet'], 'INVALID_EXECUTOR'],
     ['no queue', () => [database.db, {}, 'greet'], 'INVALID_OPTION'],

@@ -47,6 +47,9 @@ describe('perform', () => {
       },
     );
     expect(seen).toEqual({ outcome: 'completed', result: { n: 432 } });
+    const meta = { trace: 'a', more: undefined };
+    await perform(registry, 'ping', (_, run) => void given.push(run.meta), undefined, { meta });
+    expect(given.at(-1)).toStrictEqual({ trace: 'a' }); // so does this
     expect(await perform(registry, 'ping', () => {})).toEqual({ outcome: 'completed', result: undefined });
   });
 
@@ -192,6 +195,7 @@ describe('perform', () => {
     ['a payload', [registry, 'send', () => {}, { to: new Date() }], 'INVALID_PAYLOAD'],
     ['an attempt', [registry, 'send', () => {}, to, { attempt: 0 }], 'INVALID_OPTION'],
     ['an option', [registry, 'send', () => {}, to, { attempts: 1 }], 'INVALID_OPTION'],
+    ['a meta', [registry, 'send', () => {}, to, { meta: 5 }], 'INVALID_OPTION'],
     ['a signal', [registry, 'send', () => {}, to, { signal: {} }], 'INVALID_OPTION'],
   ])('checks what it is given: %s', async (_what, given, code) => {
     await expect(Reflect.apply(perform, undefined, given)).rejects.toMatchObject({ code });
