@@ -155,7 +155,7 @@ export function enqueueTests(used: UsedDriver): void {
     await used.db.transaction(async (tx) => {
       expect(await queue.enqueue(tx, 'greet', 4, again)).toEqual({ id, duplicate: true });
       expect(await completeIn(tx, table, { id, lockedBy: 'w/2' })).toBe(false);
-      expect(await completeAgainIn(tx, table, { id, lockedBy: 'w/2' })).toBe(true);
+      expect(await completeAgainIn(tx, table, { id, lockedBy: 'w/2' })).toBe('default');
     });
     expect(await claimGreet(used, 1, 'w/3')).toMatchObject([{ id, payload: 4, attempt: 1 }]);
     expect(await finish(used.db, table, [{ ...complete, lockedBy: 'w/3' }])).toMatchObject([
