@@ -49,8 +49,8 @@ export interface DrainOptions<Kinds extends JobTypes> {
  * As in production, a failed attempt is written down and tried again after its pause, so not by this call (let time
  * pass with `advance`); attempts that are used up discard the job. What a handler wrote stands when it throws, as it would
  * outside of a transaction. Only where a statement of its own failed, all that it wrote is undone: Postgres takes nothing
- * more in a transaction then. A handler that caught such an error and resolved has failed (`JOB_ROLLED_BACK`): a statement
- * that may fail has to be in a `tx.transaction(…)` of its own.
+ * more in a transaction then. A handler that caught such an error and resolved has failed (`JOB_ROLLED_BACK`; its `snooze` or
+ * `discard` stands): a statement that may fail has to be in a `tx.transaction(…)` of its own.
  *
  * Due jobs that were there before run as well: roll them back, or use a database without.
  *

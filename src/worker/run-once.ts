@@ -14,6 +14,9 @@ export interface RunOnceOptions {
   /**
    * Within how many ms it resolves, from 3000 to 3600000: less than the platform's own limit. Its last two seconds are for
    * handlers to react to their signals, and for ends to be written.
+   *
+   * Jobs of workers that died keep it for some seconds; and where Postgres has just started, which no time counts before, for
+   * their `rescueAfterMs`, if that fits.
    * @default 10_000
    */
   readonly budgetMs?: number | undefined;
