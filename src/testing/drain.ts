@@ -133,7 +133,7 @@ function isError(run: DrainedRun<string>): run is DrainedRun<string> & { readonl
 function limitReached(limit: number): QueueError {
   return new QueueError(
     'DRAIN_LIMIT',
-    `drain(…) has run ${limit} jobs and more are due. Does a handler enqueue without end? Else raise \`limit\`.`,
+    `drain(…) has run ${limit} jobs and more are due. Does a handler enqueue without end, or snooze for no time? Else raise \`limit\`.`,
     { data: { limit } },
   );
 }
