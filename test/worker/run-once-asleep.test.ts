@@ -55,5 +55,5 @@ it.each([
   const { worker } = taskWorker(() => {}, { heartbeatMs: 200 });
   const began = performance.now();
   expect(await worker.runOnce()).toMatchObject({ rescued: 0, more: false });
-  expect(performance.now() - began).toBeLessThan(2_000);
+  expect(performance.now() - began).toBeLessThan(4_000);
 });
