@@ -75,8 +75,8 @@ const ways: Record<MoveName, readonly Way[]> = {
       to: 'available',
       given: { again: true },
       make: (id) => database.db.transaction((tx) => completeAgainIn(tx, table, { id, lockedBy })),
-      refusal: false,
-      absence: false,
+      refusal: undefined,
+      absence: undefined,
     },
     {
       to: 'completed',

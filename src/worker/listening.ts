@@ -31,8 +31,8 @@ export interface Listening {
   leave(): void;
   /** Has others look for what it leaves behind, and ends. */
   stop(): Promise<void>;
-  /** A job was rescued, which runs again a little later. */
-  rescued(queue: string): void;
+  /** A job falls due, now or later: whoever serves the queue looks when. */
+  fallsDue(queue: string): void;
   /** Whether others may take this worker for dead. */
   lacking(): boolean;
   /** A look took all it had room for, after a pause: has another worker look whether there is more. */
@@ -177,7 +177,7 @@ export function createListening(options: ListeningOptions): Listening {
       keeper.stop();
       endPGlite().catch(() => {});
     },
-    rescued(queue) {
+    fallsDue(queue) {
       if (settings.slots.has(queue)) look(queue, 'later');
       else void wakeUps.tell([laterNotice(queue)]);
     },
