@@ -40,12 +40,10 @@ CREATE TABLE "jobs" (
 	"result" jsonb,
 	"created_at" timestamp with time zone DEFAULT now() NOT NULL,
 	"finished_at" timestamp with time zone,
-	CONSTRAINT "jobs_state" CHECK (state in ('available', 'running', 'completed', 'discarded', 'cancelled')),
 	CONSTRAINT "jobs_running_is_locked" CHECK ((state = 'running') = (locked_by is not null) and (state = 'running') = (heartbeat_at is not null) and (state = 'running') = (started_at is not null)),
-	CONSTRAINT "jobs_final_is_finished" CHECK ((state in ('completed', 'discarded', 'cancelled')) = (finished_at is not null)),
+	CONSTRAINT "jobs_finished_when_final" CHECK (case when finished_at is null then state in ('available', 'running') else state in ('completed', 'discarded', 'cancelled') end),
 	CONSTRAINT "jobs_counts" CHECK (attempts >= 0 and max_attempts >= 1 and timeout_s >= 1 and timeout_ms >= 1 and payload_version >= 1),
-	CONSTRAINT "jobs_names" CHECK (char_length(queue) between 1 and 128 and char_length(kind) between 1 and 128),
-	CONSTRAINT "jobs_keys" CHECK (char_length(dedupe_key) between 1 and 512 and char_length(limit_key) between 1 and 512),
+	CONSTRAINT "jobs_not_empty" CHECK (queue <> '' and kind <> '' and dedupe_key <> '' and limit_key <> ''),
 	CONSTRAINT "jobs_errors" CHECK (jsonb_typeof(errors) = 'array')
 );
 --> statement-breakpoint

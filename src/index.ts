@@ -4,7 +4,7 @@ export type { QueueRole } from './check/needs.js';
 export type { SchemaProblem, SchemaProblemCode } from './check/problem.js';
 export type { Database, Executor, Transaction } from './database/executor.js';
 export type { QueueTables } from './database/tables.js';
-export type { EnqueueArgs, QueueNames } from './queue/enqueue-args.js';
+export type { EnqueueArgs, QueueNames, UpdateArgs } from './queue/enqueue-args.js';
 export type { EnqueueOptions } from './queue/enqueue-options.js';
 export type { Enqueued } from './queue/enqueued.js';
 export type { AnyRow, RowOfKind } from './queue/is-kind.js';
@@ -23,16 +23,13 @@ export type { ReadableRow, ReadRow } from './queue/read-row.js';
 export type {
   CountFilter,
   DeadLetterFilter,
-  DeadLetterGroup,
   EndConditions,
   JobConditions,
-  JobCounts,
   JobOf,
   JobPage,
   KeptKind,
   ListFilter,
   Reading,
-  StoredJob,
   WaitOptions,
 } from './queue/reading.js';
 export type {
@@ -49,6 +46,9 @@ export type { JsonObject, JsonValue } from './registry/json.js';
 export type { AnyRegistry, JobTypes, PayloadOf, Registry, ResultOf } from './registry/registry.js';
 export { defineJobs } from './registry/registry.js';
 export type { Upgrade } from './registry/upgrades.js';
+export type { DeadLetterGroup } from './words/dead-letters.js';
 export { QueueError, type QueueErrorCode } from './words/errors.js';
+export type { JobCounts } from './words/job-counts.js';
 export type { JobError, StoredPayload, StoredResult } from './words/row-types.js';
 export type { FinalState, State } from './words/states.js';
+export type { StoredJob } from './words/stored-job.js';

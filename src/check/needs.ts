@@ -1,7 +1,7 @@
 /** What each role of a queue needs to do with its tables: what the README's grants give. */
 
-/** An app that only enqueues, a worker, a status page. */
-export type QueueRole = 'enqueuer' | 'worker' | 'reader';
+/** An app that only enqueues, a worker, a status page, and who reads and moves jobs (cancel, replay, …) by hand or by a tool. */
+export type QueueRole = 'enqueuer' | 'worker' | 'reader' | 'operator';
 
 export interface Need {
   readonly command: 'select' | 'insert' | 'update' | 'delete';
@@ -44,6 +44,17 @@ export const needs: { readonly [Role in QueueRole]: readonly Need[] } = {
     { command: 'delete' },
   ],
   reader: [{ command: 'select' }],
+  operator: [
+    { command: 'select' },
+    {
+      command: 'update',
+      columns: [
+        'state', 'attempts', 'run_at', 'payload', 'payload_version', 'locked_by', 'heartbeat_at', 'started_at', 'finished_at',
+        'result', 'again',
+      ],
+    },
+    { command: 'delete' },
+  ],
 };
 
 /**
@@ -54,6 +65,7 @@ export const throttleNeeds: { readonly [Role in QueueRole]: readonly Need[] } = 
   enqueuer: [],
   worker: [{ command: 'select' }, { command: 'update', columns: ['until'] }, { command: 'delete' }],
   reader: [],
+  operator: [],
 };
 
 /** The same for the table of what is paused. */
@@ -61,4 +73,5 @@ export const limitsNeeds: { readonly [Role in QueueRole]: readonly Need[] } = {
   enqueuer: [],
   worker: [{ command: 'select' }],
   reader: [{ command: 'select' }],
+  operator: [{ command: 'select' }, { command: 'insert', columns: ['scope', 'name'] }, { command: 'delete' }],
 };

@@ -44,7 +44,11 @@ function instant(
 function checkText(given: unknown): string {
   if (typeof given === 'string' && given !== '' && given.isWellFormed() && !given.includes('\0'))
     return given;
-  throw invalidOption('errorMatches', 'a text without NUL or halves of a surrogate pair', given);
+  throw invalidOption(
+    'errorMatches',
+    'a text that is not empty, without NUL or halves of a surrogate pair',
+    given,
+  );
 }
 
 /** An object literal, also of another realm. */

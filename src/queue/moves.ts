@@ -1,7 +1,7 @@
 /** What a person does to jobs that are there, as types: the part of a queue that `make-moves.ts` makes. */
 import type { AnyRegistry } from '../registry/registry.js';
 import type { FinalState, State } from '../words/states.js';
-import type { EnqueueArgs } from './enqueue-args.js';
+import type { UpdateArgs } from './enqueue-args.js';
 
 /**
  * What a move answers for one id. `result` is:
@@ -100,7 +100,8 @@ export interface Moves<R extends AnyRegistry, Tx> {
   runNow(tx: Tx, id: number): Promise<MoveAnswer<'available'>>;
   /**
    * Gives a waiting job of this kind, or of one of its aliases, another payload, checked like that of an enqueue, and the
-   * version that the kind has now. A job of another kind is `refused`.
+   * version that the kind has now. Of a kind without a payload it is left out: a job of a release that had one gets `{}`.
+   * A job of another kind is `refused`.
    *
    * @throws QueueError also `UNKNOWN_KIND`, `INVALID_PAYLOAD`
    */
@@ -108,7 +109,7 @@ export interface Moves<R extends AnyRegistry, Tx> {
     tx: Tx,
     kind: Kind,
     id: number,
-    payload: EnqueueArgs<R, Kind>[0],
+    ...args: UpdateArgs<R, Kind>
   ): Promise<MoveAnswer<'available'>>;
   /** Deletes a job, whatever its state. The `signal` of a handler that runs it aborts as by {@link cancel}. */
   remove<Ids extends number | readonly number[]>(

@@ -1,44 +1,11 @@
 /** What a queue tells of the jobs that are there, as types: the part of it that `make-reading.ts` makes. */
 import type { Database, Executor } from '../database/executor.js';
 import type { AnyRegistry } from '../registry/registry.js';
-import type { JobError, StoredPayload, StoredResult } from '../words/row-types.js';
+import type { DeadLetterGroup } from '../words/dead-letters.js';
+import type { JobCounts } from '../words/job-counts.js';
+import type { StoredPayload, StoredResult } from '../words/row-types.js';
 import type { State } from '../words/states.js';
-
-/** A job as it is in the table. */
-export interface StoredJob<Kind extends string, Payload, Result> {
-  readonly id: number;
-  readonly queue: string;
-  readonly kind: Kind;
-  /** Upgraded to the version of the registry, else unchecked: as whatever release has enqueued it. */
-  readonly payload: Payload;
-  /** That of the registry; another one where the payload could not be upgraded, and is as it was stored. */
-  readonly payloadVersion: number;
-  readonly priority: number;
-  /** Not before this; also the time of a retry. An infinite one is the end of the year 9999, or the beginning of 1. */
-  readonly runAt: Date;
-  readonly state: State;
-  /** How often it has started. */
-  readonly attempts: number;
-  readonly maxAttempts: number;
-  /** The handler's time limit, where this job has one of its own. */
-  readonly timeoutMs: number | null;
-  /** The claim that has it, while it runs: `<worker>/<n>`. */
-  readonly lockedBy: string | null;
-  /** The latest sign of life of its worker, while it runs. */
-  readonly heartbeatAt: Date | null;
-  /** When the running attempt was claimed. */
-  readonly startedAt: Date | null;
-  readonly lastError: string | null;
-  /** The latest ten failed attempts. */
-  readonly errors: readonly JobError[];
-  readonly dedupeKey: string | null;
-  readonly meta: { readonly [key: string]: unknown } | null;
-  /** What the handler gave, of a completed job. */
-  readonly result: Result;
-  readonly createdAt: Date;
-  /** When it was over: completed, discarded or cancelled. */
-  readonly finishedAt: Date | null;
-}
+import type { StoredJob } from '../words/stored-job.js';
 
 /** A job of one of these kinds, told apart by `kind`: `JobOf<typeof registry>`, `JobOf<typeof registry, 'sendReceipt'>`. */
 export type JobOf<R extends AnyRegistry, Kind extends keyof R['kinds'] = keyof R['kinds']> = {
@@ -92,45 +59,10 @@ export interface CountFilter<Kind extends string = string> extends JobConditions
   readonly state?: State | undefined;
 }
 
-/** How many jobs of one kind are in one queue. The first three are `available`. */
-export interface JobCounts<Kind extends string = string> {
-  readonly queue: string;
-  readonly kind: Kind;
-  /** They could run now. */
-  readonly due: number;
-  /** They wait for their time, and have not been tried. */
-  readonly scheduled: number;
-  /** They wait for another attempt. */
-  readonly retrying: number;
-  readonly running: number;
-  readonly completed: number;
-  readonly discarded: number;
-  readonly cancelled: number;
-  /** Since when the first of those that are due has been so; null where none is. */
-  readonly oldestDueAt: Date | null;
-}
-
 /** What {@link Reading.deadLetters} takes. */
 export interface DeadLetterFilter<Kind extends string = string> extends EndConditions<Kind> {
   /** So many groups at most, from 1 to 1000: the largest. @default 100 */
   readonly limit?: number | undefined;
-}
-
-/** Discarded jobs of one kind with much the same error. */
-export interface DeadLetterGroup<Kind extends string = string> {
-  readonly kind: Kind;
-  /**
-   * The first line of the last attempt's error, 300 characters of it, with `#` in place of UUIDs, hexadecimal numbers and
-   * numbers of four digits or more; null where no error was kept.
-   */
-  readonly error: string | null;
-  readonly count: number;
-  /** When the first of them was discarded. */
-  readonly firstAt: Date;
-  /** When the latest was. */
-  readonly lastAt: Date;
-  /** The latest ten of them. */
-  readonly ids: readonly number[];
 }
 
 /** What {@link Reading.wait} takes. */

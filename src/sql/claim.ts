@@ -181,7 +181,7 @@ answer as (
 select answer.id, answer.queue, answer.kind, answer.payload::text, answer.attempts, answer.max_attempts as "maxAttempts",
        answer.payload_version as "payloadVersion", answer.timeout_ms as "timeoutMs", answer.meta::text
 from   answer  -- the update does not keep the order
-order  by pg_catalog.array_position(${value('queues')}::text::text[], answer.queue), answer.priority desc, answer.run_at, answer.id`;
+order  by pg_catalog.array_position(${value('queues')}::text::text[], answer.queue::text), answer.priority desc, answer.run_at, answer.id`;
 }
 
 function about(jobs: TableName, due: boolean, value: (name: ClaimValue) => SQL): SQL {

@@ -2,10 +2,10 @@
 import { sql } from 'drizzle-orm';
 import type { Executor } from '../database/executor.js';
 import { idArray, textArray } from '../database/parameters.js';
-import { numberOf, rows, textOf } from '../database/rows.js';
+import { rows } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 import { byClaim, type ClaimedId } from '../words/outcome.js';
-import { type Finished, resultOf, whyNotMine } from './finished.js';
+import { answerOf, type Finished, lockedMine, whyNotMine } from './finished.js';
 
 /**
  * Deletes the jobs that still have their claim, and says of each how that went, in the order given; those that are to run
@@ -27,15 +27,7 @@ with asked as materialized (  -- selects: the estimate is that of unknown lists,
   select asked.id, asked.locked_by
   from   unnest((select ${ids}), (select ${lockedBy})) as asked(id, locked_by)
 ),
-mine as materialized (  -- locks first, in id order and without waiting: no deadlock, and no stall behind a handler
-  select job.id, job.locked_by
-  from   ${jobs} as job
-  where  job.id = any(array(select asked.id from asked)) and job.state = 'running' and job.again is null
-    -- coalesce makes it one hash table: as a join it may go through the whole list for each job
-    and  coalesce((job.id, job.locked_by) in (select asked.id, asked.locked_by from asked), false)
-  order  by job.id
-  for update skip locked
-),
+${lockedMine(jobs)},
 completed as (
   delete from ${jobs} as job
   where  job.id = any(array(select mine.id from mine))
@@ -57,13 +49,7 @@ select kept.id,
 from   kept
 left   join ${jobs} as job on job.id = kept.id and job.id = any(array(select kept.id from kept))`,
   );
-  const keptOf = byClaim(
-    kept.map((row) => ({
-      id: numberOf(row['id']),
-      lockedBy: textOf(row['lockedBy']),
-      result: resultOf(textOf(row['result'])),
-    })),
-  );
+  const keptOf = byClaim(kept.map(answerOf));
   return claims.map((claim) => {
     const result = keptOf(claim)?.result ?? 'done';
     return { id: claim.id, lockedBy: claim.lockedBy, result, state: null, dueInMs: null };

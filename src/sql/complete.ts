@@ -1,7 +1,7 @@
 /** The `complete` move inside a handler's own transaction: its writes and the job's end commit together. */
 import { sql } from 'drizzle-orm';
 import type { Transaction } from '../database/executor.js';
-import { rows } from '../database/rows.js';
+import { rows, textOf } from '../database/rows.js';
 import { sqlState } from '../database/sqlstate.js';
 import type { TableName } from '../database/table-name.js';
 import { QueueError } from '../words/errors.js';
@@ -48,13 +48,16 @@ returning job.id`,
   return deleted.length === 1;
 }
 
-/** True when the job was ours and begins anew with this transaction, for it is to run once more. */
+/**
+ * The queue on which the job begins anew with this transaction, when it was ours and is to run once more: the enqueue that
+ * asked for it may have named another one.
+ */
 export async function completeAgainIn(
   tx: Transaction,
   jobs: TableName,
   { id, lockedBy }: ClaimedId,
-): Promise<boolean> {
-  const updated = await rows(
+): Promise<string | undefined> {
+  const [updated] = await rows(
     tx,
     sql`
 update ${jobs} as job
@@ -69,7 +72,7 @@ set    state        = 'available',
        again        = null,
        created_at   = clock_timestamp()
 where  job.id = ${id}::bigint and job.state = 'running' and job.locked_by = ${lockedBy} and job.again is not null
-returning job.id`,
+returning job.queue`,
   );
-  return updated.length === 1;
+  return updated && textOf(updated['queue']);
 }

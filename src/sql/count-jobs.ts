@@ -3,23 +3,11 @@ import { sql } from 'drizzle-orm';
 import type { Executor } from '../database/executor.js';
 import { rows, textOf } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
+import type { JobCounts } from '../words/job-counts.js';
 import { conditionsOf, fits, type JobFilter } from './job-filter.js';
 import { timeText } from './job-json.js';
 
-export interface Counted {
-  readonly queue: string;
-  readonly kind: string;
-  readonly due: number;
-  readonly scheduled: number;
-  readonly retrying: number;
-  readonly running: number;
-  readonly completed: number;
-  readonly discarded: number;
-  readonly cancelled: number;
-  readonly oldestDueAt: Date | null;
-}
-
-interface CountsText extends Omit<Counted, 'oldestDueAt'> {
+interface CountsText extends Omit<JobCounts, 'oldestDueAt'> {
   readonly oldestDueAt: string | null;
 }
 
@@ -27,7 +15,7 @@ interface CountsText extends Omit<Counted, 'oldestDueAt'> {
 const mostLines = 100_000;
 
 /** One line for each queue and kind of which there is a job, in the order of their names. */
-export async function countJobs(db: Executor, jobs: TableName, filter: JobFilter): Promise<Counted[]> {
+export async function countJobs(db: Executor, jobs: TableName, filter: JobFilter): Promise<JobCounts[]> {
   const counted = await rows(
     db,
     sql`

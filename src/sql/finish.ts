@@ -16,7 +16,7 @@ import { errorBrief, errorText } from '../words/error-text.js';
 import { byClaim, type ClaimedId, type Outcome } from '../words/outcome.js';
 import { usualBackoff } from './backoff.js';
 import { loggedErrors } from './errors-log.js';
-import { type Finished, resultOf, whyNotMine } from './finished.js';
+import { answerOf, type Finished, whyNotMine } from './finished.js';
 
 /** How a run ended; `complete` only of a job that is to run once more. */
 export interface Finish extends ClaimedId {
@@ -98,7 +98,7 @@ moved as (
   from   ending
   where  job.id = ending.id
     and  job.id = any(array(select ending.id from ending))
-  returning job.id, ending.state,
+  returning job.id, job.queue, ending.state,
             -- seconds, then the difference: Postgres before 17 cannot subtract from a run_at that is infinite
             (extract(epoch from job.run_at)::float8 - extract(epoch from clock_timestamp())::float8) * 1000::float8 as due_in_ms
 )
@@ -110,24 +110,25 @@ select asked.id,
          else ${whyNotMine(sql`asked`)}
        end as result,
        moved.state,
+       moved.queue,
        moved.due_in_ms as "dueInMs"
 from   asked
 left   join ${jobs} as job on job.id = asked.id and job.id = any(array(select asked.id from asked))
 left   join moved on moved.id = asked.id`,
   );
-  const answerOf = byClaim(result.map(finishedOf));
+  const answered = byClaim(result.map(finishedOf));
   return finishes.map(({ id, lockedBy }) => {
     // Every claim that was asked is answered; one that is not would be asked again.
-    return answerOf({ id, lockedBy }) ?? { id, lockedBy, result: 'busy', state: null, dueInMs: null };
+    return answered({ id, lockedBy }) ?? { id, lockedBy, result: 'busy', state: null, dueInMs: null };
   });
 }
 
 function finishedOf(row: Row): Finished {
-  const result = resultOf(textOf(row['result']));
-  const answer = { id: numberOf(row['id']), lockedBy: textOf(row['lockedBy']), result };
+  const answer = answerOf(row);
   // A job that this run had lost may have moved by the end of another of its runs in the same batch.
-  if (result !== 'done' || row['state'] == null) return { ...answer, state: null, dueInMs: null };
-  return { ...answer, state: textOf(row['state']), dueInMs: numberOf(row['dueInMs']) };
+  if (answer.result !== 'done' || row['state'] == null) return { ...answer, state: null, dueInMs: null };
+  const [state, queue] = [textOf(row['state']), textOf(row['queue'])];
+  return { ...answer, state, dueInMs: numberOf(row['dueInMs']), queue };
 }
 
 function asRow({ id, lockedBy, outcome }: Finish) {

@@ -1,5 +1,7 @@
 /** What a finish answers: whether it counted, and else why not. */
 import { type SQL, sql } from 'drizzle-orm';
+import { numberOf, type Row, textOf } from '../database/rows.js';
+import type { TableName } from '../database/table-name.js';
 import type { ClaimedId } from '../words/outcome.js';
 
 /**
@@ -16,6 +18,8 @@ export interface Finished extends ClaimedId {
   readonly result: 'done' | 'busy' | 'lost' | 'gone' | 'refused' | 'again';
   readonly state: string | null;
   readonly dueInMs: number | null;
+  /** Where a row that is there waits: an enqueue that asked for one more run may have moved it. */
+  readonly queue?: string;
 }
 
 /** Of a claim that was not locked: what its row, left-joined as `job`, says about that. */
@@ -27,8 +31,30 @@ export function whyNotMine(asked: SQL): SQL {
          end`;
 }
 
+/** `mine`: the rows of `asked` that run under its claims, and are not to run once more. */
+export function lockedMine(jobs: TableName): SQL {
+  return sql`mine as materialized (  -- locks first, in id order and without waiting: no deadlock, and no stall behind a handler
+  select job.id, job.locked_by
+  from   ${jobs} as job
+  where  job.id = any(array(select asked.id from asked)) and job.state = 'running' and job.again is null
+    -- coalesce makes it one hash table: as a join it may go through the whole list for each job
+    and  coalesce((job.id, job.locked_by) in (select asked.id, asked.locked_by from asked), false)
+  order  by job.id
+  for update skip locked
+)`;
+}
+
+/** A row with the columns "id", "lockedBy" and "result". */
+export function answerOf(row: Row): ClaimedId & Pick<Finished, 'result'> {
+  return {
+    id: numberOf(row['id']),
+    lockedBy: textOf(row['lockedBy']),
+    result: resultOf(textOf(row['result'])),
+  };
+}
+
 const results = ['done', 'busy', 'gone', 'refused', 'again'] as const;
 
-export function resultOf(text: string): Finished['result'] {
+function resultOf(text: string): Finished['result'] {
   return results.find((result) => result === text) ?? 'lost';
 }

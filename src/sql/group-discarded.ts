@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm';
 import type { Executor } from '../database/executor.js';
 import { rows, textOf } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
+import type { DeadLetterGroup } from '../words/dead-letters.js';
 import { conditionsOf, fits, type JobFilter } from './job-filter.js';
 import { timeText } from './job-json.js';
 
@@ -17,16 +18,7 @@ const mostCharacters = 300;
  */
 const differing = '[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|0[xX][0-9a-fA-F]+|[0-9]{4,}';
 
-export interface DiscardedGroup {
-  readonly kind: string;
-  readonly error: string | null;
-  readonly count: number;
-  readonly firstAt: Date;
-  readonly lastAt: Date;
-  readonly ids: readonly number[];
-}
-
-interface GroupText extends Omit<DiscardedGroup, 'firstAt' | 'lastAt'> {
+interface GroupText extends Omit<DeadLetterGroup, 'firstAt' | 'lastAt'> {
   readonly firstAt: string;
   readonly lastAt: string;
 }
@@ -37,7 +29,7 @@ export async function groupDiscarded(
   jobs: TableName,
   filter: JobFilter,
   limit: number,
-): Promise<DiscardedGroup[]> {
+): Promise<DeadLetterGroup[]> {
   const groups = await rows(
     db,
     sql`

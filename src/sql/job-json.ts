@@ -1,33 +1,10 @@
 /** A job as it is read: as one JSON text, so that no client's parsers and renamings come between. */
 import { type SQL, sql } from 'drizzle-orm';
 import { textOf } from '../database/rows.js';
-import type { JobError } from '../words/row-types.js';
-import type { State } from '../words/states.js';
+import type { StoredJob } from '../words/stored-job.js';
 
-/** A row. Times are clear of what a Date cannot be: an infinite one is the end of 9999, or the beginning of 1. */
-export interface ReadJob {
-  readonly id: number;
-  readonly queue: string;
-  readonly kind: string;
-  readonly payload: unknown;
-  readonly payloadVersion: number;
-  readonly priority: number;
-  readonly runAt: Date;
-  readonly state: State;
-  readonly attempts: number;
-  readonly maxAttempts: number;
-  readonly timeoutMs: number | null;
-  readonly lockedBy: string | null;
-  readonly heartbeatAt: Date | null;
-  readonly startedAt: Date | null;
-  readonly lastError: string | null;
-  readonly errors: readonly JobError[];
-  readonly dedupeKey: string | null;
-  readonly meta: { readonly [key: string]: unknown } | null;
-  readonly result: unknown;
-  readonly createdAt: Date;
-  readonly finishedAt: Date | null;
-}
+/** A row, whatever its kind. */
+export type ReadJob = StoredJob<string, unknown, unknown>;
 
 /** The text of `job`, for {@link readJob}. */
 export const jobJson: SQL = sql`pg_catalog.jsonb_build_object(

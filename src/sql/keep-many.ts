@@ -2,10 +2,10 @@
 import { sql } from 'drizzle-orm';
 import type { Executor } from '../database/executor.js';
 import { idArray, jsonb, textArray } from '../database/parameters.js';
-import { numberOf, rows, textOf } from '../database/rows.js';
+import { rows } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
 import { byClaim, type ClaimedId, type Kept } from '../words/outcome.js';
-import { type Finished, resultOf, whyNotMine } from './finished.js';
+import { answerOf, type Finished, lockedMine, whyNotMine } from './finished.js';
 
 export interface KeptClaim extends ClaimedId, Kept {}
 
@@ -32,15 +32,7 @@ with asked as materialized (  -- selects: the estimate is that of unknown lists,
   from   rows from (unnest((select ${ids})), unnest((select ${lockedBy})), jsonb_array_elements((select ${results})))
          as asked(id, locked_by, results)
 ),
-mine as materialized (  -- locks first, in id order and without waiting: no deadlock, and no stall behind a handler
-  select job.id, job.locked_by
-  from   ${jobs} as job
-  where  job.id = any(array(select asked.id from asked)) and job.state = 'running' and job.again is null
-    -- coalesce makes it one hash table: as a join it may go through the whole list for each job
-    and  coalesce((job.id, job.locked_by) in (select asked.id, asked.locked_by from asked), false)
-  order  by job.id
-  for update skip locked
-),
+${lockedMine(jobs)},
 ending as materialized (
   select mine.id, asked.result  -- mine.id is null where the run does not have the job
   from   asked  -- a left join, for the planner's estimate: an inner one looks like one row, and kept would be a nested loop
@@ -71,16 +63,10 @@ from   asked
 left   join ${jobs} as job on job.id = asked.id and job.id = any(array(select asked.id from asked))
 left   join kept on kept.id = asked.id`,
   );
-  const answerOf = byClaim(
-    answers.map((row) => ({
-      id: numberOf(row['id']),
-      lockedBy: textOf(row['lockedBy']),
-      result: resultOf(textOf(row['result'])),
-    })),
-  );
+  const answered = byClaim(answers.map(answerOf));
   return kept.map(({ id, lockedBy }) => {
     // Every claim that was asked is answered; one that is not would be asked again.
-    const result = answerOf({ id, lockedBy })?.result ?? 'busy';
+    const result = answered({ id, lockedBy })?.result ?? 'busy';
     return { id, lockedBy, result, state: result === 'done' ? 'completed' : null, dueInMs: null };
   });
 }

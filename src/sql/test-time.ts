@@ -61,3 +61,13 @@ select count(*)::int as n from moved`,
   );
   return numberOf(row?.['n']);
 }
+
+/** Moves the ends of all periods so far into the past. */
+export async function moveThrottlesIntoPast(db: Executor, throttle: TableName, ms: number): Promise<void> {
+  await rows(
+    db,
+    sql`
+update ${throttle} as slot
+set    until = slot.until - ${ms}::float8 * interval '1 millisecond'`,
+  );
+}

@@ -1,14 +1,17 @@
 /** The jobs of a kind that wait, as tests look them up. */
 import { sql } from 'drizzle-orm';
 import type { Executor } from '../database/executor.js';
-import { jsonb } from '../database/parameters.js';
+import { textArray } from '../database/parameters.js';
 import { numberOf, rows, textOf } from '../database/rows.js';
 import type { TableName } from '../database/table-name.js';
+import { timeText } from './job-json.js';
 
 export interface WaitingJob {
   readonly id: number;
+  readonly kind: string;
   readonly queue: string;
   readonly payload: unknown;
+  readonly payloadVersion: number;
   readonly priority: number;
   readonly runAt: Date;
   /** How often it has started. */
@@ -17,35 +20,37 @@ export interface WaitingJob {
   readonly dedupeKey: string | null;
 }
 
-/** By id; with a payload that contains this JSON text, where it is given. */
+/** Those that have one of these names, by id. */
 export async function waitingJobs(
   db: Executor,
   jobs: TableName,
-  kind: string,
-  containing: string | undefined,
+  kinds: readonly string[],
 ): Promise<WaitingJob[]> {
   const found = await rows(
     db,
     sql`
 select job.id,
+       job.kind,
        job.queue,
        job.payload::text as payload,
+       job.payload_version as "payloadVersion",
        job.priority,
-       (extract(epoch from least(job.run_at, timestamptz '9999-12-31'))::float8 * 1000::float8)::bigint as ms,
+       ${timeText(sql`job.run_at`)} as "runAt",
        job.attempts,
        job.max_attempts as "maxAttempts",
        job.dedupe_key as key
 from   ${jobs} as job
-where  job.state = 'available' and job.kind = ${kind}::text
-       ${containing === undefined ? sql`` : sql`and job.payload operator(pg_catalog.@>) ${jsonb(containing)}`}
+where  job.state = 'available' and job.kind = any(${textArray(kinds)})
 order  by job.id`,
   );
   return found.map((row) => ({
     id: numberOf(row['id']),
+    kind: textOf(row['kind']),
     queue: textOf(row['queue']),
     payload: JSON.parse(textOf(row['payload'])),
+    payloadVersion: numberOf(row['payloadVersion']),
     priority: numberOf(row['priority']),
-    runAt: new Date(numberOf(row['ms'])),
+    runAt: new Date(textOf(row['runAt'])),
     attempts: numberOf(row['attempts']),
     maxAttempts: numberOf(row['maxAttempts']),
     dedupeKey: row['key'] == null ? null : textOf(row['key']),

@@ -15,9 +15,10 @@ import { claim } from '../sql/claim.js';
 import type { Served } from '../sql/claim-next.js';
 import { findPauses } from '../sql/find-pauses.js';
 import { mayRead } from '../sql/may-read.js';
+import { endSavepoint, setSavepoint } from '../sql/savepoint.js';
 import { makeDue } from '../sql/test-time.js';
-import { checkKeys, trueOrFalse, wholeNumber } from '../words/checks.js';
-import { invalidOption, QueueError } from '../words/errors.js';
+import { checkFunction, checkKeys, trueOrFalse, wholeNumber } from '../words/checks.js';
+import { invalidOption, QueueError, show } from '../words/errors.js';
 import { checkHandlers } from '../worker/check-options.js';
 import { isDiscard } from '../worker/discard.js';
 import { whatIsPaused } from '../worker/what-is-paused.js';
@@ -50,14 +51,15 @@ export interface DrainOptions<Kinds extends JobTypes> {
  * As in production, a failed attempt is written down and tried again after its pause, so not by this call (let time
  * pass with `advance`); attempts that are used up discard the job. What a handler wrote stands when it throws, as it would
  * outside of a transaction. Only where a statement of its own failed, all that it wrote is undone: Postgres takes nothing
- * more in a transaction then.
+ * more in a transaction then. A handler that caught such an error and resolved has failed (`JOB_ROLLED_BACK`; its `snooze` or
+ * `discard` stands): a statement that may fail has to be in a `tx.transaction(…)` of its own.
  *
  * Jobs of what is paused are left, as they are by workers.
  *
  * Due jobs that were there before run as well: roll them back, or use a database without.
  *
  * @throws QueueError `TRANSACTION_REQUIRED`, `INVALID_EXECUTOR`, `INVALID_OPTION`, `UNKNOWN_KIND`, `DRAIN_LIMIT`, `WORKER_BUSY`
- * where another one is at work on the same transaction
+ * where another one is at work on the same transaction, `TRANSACTION_ENDED` where that is over (it was not awaited in it)
  */
 export async function drain<Kinds extends JobTypes>(
   tx: Transaction,
@@ -99,6 +101,9 @@ export async function drain(
     throw new QueueError('WORKER_BUSY', 'Another drain(…) is at work on this transaction: await it.');
   drained.add(tx);
   try {
+    // Of a transaction that has ended no statement knows, and what was claimed by one would stay so.
+    await setSavepoint(tx);
+    await endSavepoint(tx);
     const limits = jobLimits && (await mayRead(tx, tablePlace(jobLimits))) ? tableName(jobLimits) : undefined;
     for (let more = true; more; ) {
       more = false;
@@ -121,9 +126,11 @@ function kindsOf(registry: AnyRegistry, handlers: unknown): string[] {
   if (typeof handlers !== 'object' || handlers === null || Array.isArray(handlers)) {
     throw invalidOption('handlers', 'an object of handlers by kind', handlers);
   }
-  const kinds = Object.keys(handlers);
-  for (const kind of kinds) kindOf(registry, kind);
-  return kinds;
+  for (const [kind, handler] of Object.entries(handlers)) {
+    kindOf(registry, kind);
+    checkFunction(`handlers[${show(kind)}]`, handler);
+  }
+  return Object.keys(handlers);
 }
 
 function isError(run: DrainedRun<string>): run is DrainedRun<string> & { readonly error: unknown } {
@@ -133,7 +140,7 @@ function isError(run: DrainedRun<string>): run is DrainedRun<string> & { readonl
 function limitReached(limit: number): QueueError {
   return new QueueError(
     'DRAIN_LIMIT',
-    `drain(…) has run ${limit} jobs and more are due. Does a handler enqueue without end? Else raise \`limit\`.`,
+    `drain(…) has run ${limit} jobs and more are due. Does a handler enqueue without end, or snooze for no time? Else raise \`limit\`.`,
     { data: { limit } },
   );
 }

@@ -2,20 +2,23 @@
 import { type AnyQueueTables, checkTables } from '../database/any-tables.js';
 import { assertExecutor, type Executor } from '../database/executor.js';
 import { tableName } from '../database/table-name.js';
+import { readRow } from '../queue/read-row.js';
+import { namesOf } from '../registry/aliases.js';
 import { payloadText } from '../registry/payload.js';
 import { type AnyRegistry, assertRegistry, kindOf } from '../registry/registry.js';
 import { type WaitingJob, waitingJobs, waitingKinds } from '../sql/waiting-jobs.js';
 import { QueueError, show } from '../words/errors.js';
 import type { StoredPayload } from '../words/row-types.js';
+import { contains } from './contains.js';
 
-/** A job that waits, of a kind with this payload. */
+/** A job that waits, of a kind with this payload, as the registry has it today. */
 export interface EnqueuedJob<Kind extends string, Payload> {
   readonly id: number;
   readonly kind: Kind;
   readonly queue: string;
   readonly payload: Payload;
   readonly priority: number;
-  /** When it is due. */
+  /** When it is due. An infinite time is the end of the year 9999, or the beginning of 1. */
   readonly runAt: Date;
   /** How often it has started: 0 for one that was enqueued, more for one that waits for a retry. */
   readonly attempts: number;
@@ -30,7 +33,7 @@ export type PartOf<Payload> = Payload extends readonly (infer Element)[]
     ? { readonly [Key in keyof Payload]?: PartOf<Payload[Key]> | undefined }
     : Payload;
 
-/** Which payloads fit: those that contain this, or for which the function says true. */
+/** Which payloads fit: those that contain this (as `@>` of Postgres), or for which the function says true. */
 export type PayloadMatch<Payload> = PartOf<Payload> | ((payload: Payload) => boolean);
 
 /** What is used of a queue. */
@@ -44,9 +47,11 @@ type PayloadIn<R extends AnyRegistry, Kind extends keyof R['kinds']> = StoredPay
 >;
 
 /**
- * The jobs of a kind that wait, also those that are due later, by id; with `match`, those whose payload fits.
+ * The jobs of a kind that wait, also those that are due later, by id; with `match`, those whose payload fits. Rows that have
+ * an alias of the kind are among them, and payloads are upgraded before they are matched, as `queue.read` does.
  *
- * @throws QueueError `UNKNOWN_KIND`, `INVALID_PAYLOAD` (of `match`), `INVALID_EXECUTOR`
+ * @throws QueueError `UNKNOWN_KIND`, `INVALID_PAYLOAD` (of `match`), `INVALID_EXECUTOR`; `PAYLOAD_NOT_UPGRADED` where a row
+ * of this kind cannot be
  */
 export async function enqueued<R extends AnyRegistry, Kind extends keyof R['kinds'] & string>(
   tx: Executor,
@@ -83,18 +88,28 @@ async function find(
   assertExecutor(tx);
   assertRegistry(queue?.registry);
   kindOf(queue.registry, kind);
+  const fits = matcher(kind, match);
+  return (await waiting(tx, queue, kind)).filter(({ payload }) => fits(payload));
+}
+
+function matcher(kind: string, match: unknown): (payload: unknown) => boolean {
+  if (match === undefined) return () => true;
+  if (typeof match === 'function') return (payload) => match(payload) === true;
+  const part: unknown = JSON.parse(payloadText(kind, match, Number.POSITIVE_INFINITY));
+  return (payload) => contains(payload, part);
+}
+
+/** All of the kind, each with the payload that its handler would be given. */
+async function waiting(tx: Executor, queue: TestedQueue<AnyRegistry>, kind: string): Promise<WaitingJob[]> {
   const table = tableName(checkTables(queue.tables).jobs);
-  if (typeof match === 'function') {
-    const all = await waitingJobs(tx, table, kind, undefined);
-    return all.filter(({ payload }) => match(payload) === true);
-  }
-  const containing = match === undefined ? undefined : payloadText(kind, match, Number.POSITIVE_INFINITY);
-  return waitingJobs(tx, table, kind, containing);
+  const found = await waitingJobs(tx, table, namesOf(queue.registry.kinds, kind));
+  return found.map((job) => ({ ...job, payload: readRow(queue.registry, job).payload }));
 }
 
 /** What is stored under a kind is what the registry says of it: nothing is checked, as everywhere. */
 function typed<Kind extends string, Payload>(kind: Kind, job: WaitingJob): EnqueuedJob<Kind, Payload> {
-  return { ...job, kind, payload: job.payload as Payload };
+  const { payloadVersion: _, ...rest } = job;
+  return { ...rest, kind, payload: job.payload as Payload };
 }
 
 /** So many jobs are listed in a message. */
@@ -106,10 +121,9 @@ async function notEnqueued(
   kind: string,
   match: unknown,
 ): Promise<QueueError> {
-  const table = tableName(checkTables(queue.tables).jobs);
   const which =
     match === undefined ? '' : typeof match === 'function' ? ' that fits' : ` with ${shown(match)}`;
-  const same = await waitingJobs(tx, table, kind, undefined);
+  const same = await waiting(tx, queue, kind);
   const message = `No job of ${show(kind)}${which} waits.`;
   if (same.length > 0) {
     const listed = same.slice(0, mostListed).map(({ payload }) => shown(payload));
@@ -117,7 +131,8 @@ async function notEnqueued(
     const these = `${message} Of this kind wait: ${listed.join(', ')}${more}.`;
     return new QueueError('NOT_ENQUEUED', these, { data: { kind, waiting: same.length } });
   }
-  const others = [...(await waitingKinds(tx, table))].map(([other, n]) => `${n} of ${show(other)}`);
+  const counts = await waitingKinds(tx, tableName(checkTables(queue.tables).jobs));
+  const others = [...counts].map(([other, n]) => `${n} of ${show(other)}`);
   const instead = others.length === 0 ? 'Nothing waits.' : `There wait ${others.join(', ')}.`;
   return new QueueError('NOT_ENQUEUED', `${message} ${instead}`, { data: { kind, waiting: 0 } });
 }

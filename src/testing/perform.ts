@@ -1,15 +1,13 @@
 /** `perform`: one handler and one payload, without a database. */
-import type { Transaction } from '../database/executor.js';
 import type { Handler } from '../registry/handlers.js';
 import { jobDefaults } from '../registry/job-options.js';
-import { payloadText, resultText } from '../registry/payload.js';
+import { metaText, payloadText } from '../registry/payload.js';
 import { type AnyRegistry, assertRegistry, kindOf } from '../registry/registry.js';
 import { checkFunction, checkKeys, wholeNumber } from '../words/checks.js';
-import { invalidOption, QueueError } from '../words/errors.js';
+import { invalidOption } from '../words/errors.js';
 import type { Outcome } from '../words/outcome.js';
-import { checkHandlers } from '../worker/check-options.js';
-import { createContext } from '../worker/context.js';
-import { failed } from '../worker/failure.js';
+import { servedKind } from '../worker/check-options.js';
+import { runToEnd } from './run-to-end.js';
 
 /** How a run ended, as a worker would write it down. */
 export type Performed<Result> =
@@ -57,8 +55,9 @@ export type PerformArgs<Payload> = undefined extends Payload
 
 /**
  * Runs a handler once with what a worker would give it, the payload as it comes back out of JSON included, and says how
- * that ended. No statement is sent: `job.complete(tx, result)` takes whatever it is given for a transaction, and a handler
- * that throws after it counts as failed, as if that was rolled back. Time limits are the test runner's.
+ * that ended, by the rules of a worker. No statement is sent: `job.complete(tx, result)` takes whatever it is given for a
+ * transaction. Where the handler resolves after it, that counts as committed, so another outcome that it gives changes
+ * nothing; where it throws, as rolled back. Time limits are the test runner's.
  *
  * @throws QueueError `UNKNOWN_KIND`, `INVALID_PAYLOAD`, `INVALID_OPTION`
  */
@@ -81,7 +80,6 @@ export async function perform(
   assertRegistry(registry);
   const type = kindOf(registry, kind);
   checkFunction('handler', handler);
-  const served = checkHandlers(registry, [kind], { [kind]: handler }).get(kind);
   checkKeys('perform(…)', given, ['attempt', 'maxAttempts', 'id', 'meta', 'signal']);
   const attempt = wholeNumber('attempt', given.attempt ?? 1, 1, 32_767);
   const maxAttempts = given.maxAttempts ?? type.options.maxAttempts ?? jobDefaults.maxAttempts;
@@ -94,64 +92,57 @@ export async function perform(
     attempt,
     maxAttempts: wholeNumber('maxAttempts', maxAttempts, 1, 32_767),
     payloadVersion: type.version,
-    timeoutMs: undefined,
-    meta: given.meta,
+    timeoutMs: Number.POSITIVE_INFINITY,
+    meta: given.meta == null ? undefined : JSON.parse(metaText(kind, given.meta, Number.POSITIVE_INFINITY)),
   };
   const signal = checkSignal(given.signal);
-  let said: Performed<unknown> | undefined;
-
-  function record(performed: Performed<unknown>): void {
-    // A transaction that was rolled back may be tried again, and complete as well.
-    if (said && said.outcome !== 'completed') {
-      throw new QueueError('JOB_ENDED', `The job has its outcome already: ${said.outcome}.`, {
-        data: { id: job.id },
-      });
-    }
-    said = performed;
-  }
-
-  /** Of a kind that keeps its rows, a result that JSON cannot carry is a failure. */
-  function checkKept(result: unknown): void {
-    if (type.$onComplete === 'keep') resultText(kind, result);
-  }
-
-  const around = {
-    job,
-    kind,
-    signal,
-    record: (outcome: Outcome) => record(performedOf(outcome)),
-    complete: async () => {},
-  };
-  const context = createContext(around);
-  const run = {
-    ...context,
-    signal,
-    async complete(tx: Transaction, result: unknown) {
-      checkKept(result);
-      record({ outcome: 'completed', result });
-      return context.complete(tx, result);
-    },
-  };
-  try {
-    const result = await handler(job.payload, run);
-    if (!said) checkKept(result);
-    return said ?? { outcome: 'completed', result };
-  } catch (error) {
-    if (said && said.outcome !== 'completed') return said; // an error thrown after them changes nothing
-    // What `retry` throws itself is the test's to see.
-    const outcome = served ? failed(error, job, served, raise) : ({ move: 'discard', error } as const);
-    return performedOf(
-      outcome.move === 'fail' && attempt >= job.maxAttempts ? { move: 'discard', error } : outcome,
-    );
-  }
+  const faults: unknown[] = [];
+  const { observed, results } = observe(handler, signal);
+  const { run, outcome } = await runToEnd(job, {
+    kind: servedKind(registry, kind, observed),
+    endIn: async () => ({}),
+    onFault: (fault, during) => void (during === 'retry' && faults.push(fault)),
+  });
+  // What `retry` throws itself is the test's to see.
+  if (faults.length > 0) throw faults[0];
+  // A worker finds no row then, whatever else the handler has said.
+  if (results.returned && run.completing) return { outcome: 'completed', result: results.completed?.value };
+  return performedOf(
+    outcome?.move === 'fail' && attempt >= job.maxAttempts
+      ? { move: 'discard', error: outcome.error }
+      : outcome,
+    results.returned?.value,
+  );
 }
 
-function raise(fault: unknown): never {
-  throw fault;
+/** What a handler gave, as it is: an outcome has it as text, or not at all. */
+interface Results {
+  returned?: { readonly value: unknown };
+  /** To `complete(tx, result)`. */
+  completed?: { readonly value: unknown };
 }
 
-function performedOf(outcome: Outcome): Performed<unknown> {
-  switch (outcome.move) {
+/** The handler with the test's signal, and what it gives. */
+function observe(handler: Handler<unknown, unknown>, signal: AbortSignal) {
+  const results: Results = {};
+  const observed: Handler<unknown, unknown> = async (payload, run) => {
+    const value = await handler(payload, {
+      ...run,
+      signal,
+      async complete(tx, result) {
+        const settled = await run.complete(tx, result);
+        results.completed = { value: result };
+        return settled;
+      },
+    });
+    results.returned = { value };
+    return value;
+  };
+  return { observed, results };
+}
+
+function performedOf(outcome: Outcome | undefined, result: unknown): Performed<unknown> {
+  switch (outcome?.move) {
     case 'fail':
       return { outcome: 'failed', error: outcome.error, retryInMs: outcome.delayMs };
     case 'discard':
@@ -159,7 +150,7 @@ function performedOf(outcome: Outcome): Performed<unknown> {
     case 'snooze':
       return { outcome: 'snoozed', when: outcome.when };
     default:
-      return { outcome: 'completed', result: undefined };
+      return { outcome: 'completed', result };
   }
 }
 

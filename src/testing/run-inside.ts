@@ -1,14 +1,19 @@
 /** One run of a job inside a transaction, from its claim to its end: by the worker's own parts, on that transaction. */
 import type { Transaction } from '../database/executor.js';
 import type { TableName } from '../database/table-name.js';
+import { upToDate } from '../registry/upgrades.js';
 import type { ClaimedJob } from '../sql/claim.js';
 import { endSavepoint, setSavepoint } from '../sql/savepoint.js';
+import { QueueError } from '../words/errors.js';
 import type { Outcome } from '../words/outcome.js';
+import { endingIn } from '../worker/end-in.js';
 import { createEvents, type Events } from '../worker/events.js';
-import { execute, type Run } from '../worker/execute.js';
+import type { Run } from '../worker/execute.js';
+import { failed, type OnFault } from '../worker/failure.js';
 import { createFinisher } from '../worker/finisher.js';
 import type { ServedKind } from '../worker/options.js';
 import type { Statements } from '../worker/statements.js';
+import { runToEnd } from './run-to-end.js';
 
 /** How a run ended. */
 type Ending =
@@ -41,17 +46,12 @@ export async function runInside(
 ): Promise<DrainedRun> {
   const events = createEvents();
   const faults: unknown[] = [];
-  events.on('error', ({ error }) => faults.push(error));
+  const onFault = (error: unknown) => void faults.push(error);
+  events.on('error', ({ error }) => onFault(error));
   await setSavepoint(tx);
-  const { run, outcome } = await new Promise<{ run: Run; outcome: Outcome | undefined }>((resolve) => {
-    execute(job, {
-      kind,
-      table,
-      onFault: (error) => faults.push(error),
-      onOver: (run, outcome) => resolve({ run, outcome }),
-    });
-  });
-  await endSavepoint(tx);
+  const { run, outcome: said } = await runToEnd(job, { kind, endIn: endingIn(table), onFault });
+  const stands = await endSavepoint(tx);
+  const outcome = stands || said?.move !== 'complete' ? said : undone(run, kind, onFault);
   const ending = outcome ? await written(tx, table, events, run, outcome) : ({ outcome: 'lost' } as const);
   const { id, queue, attempt } = job;
   return {
@@ -62,6 +62,19 @@ export async function runInside(
     ...ending,
     ...(faults.length > 0 ? { fault: faults[0] } : {}),
   };
+}
+
+/** Its handler caught the error of a statement and resolved. */
+function undone({ job }: Run, kind: ServedKind, onFault: OnFault): Outcome {
+  const error = new QueueError(
+    'JOB_ROLLED_BACK',
+    `The handler of job ${job.id} resolved, though a statement of it had failed: in a transaction Postgres takes nothing more ` +
+      'then, so all that it wrote is undone. Where a handler catches the error of a statement, it has to send that in a ' +
+      'transaction of its own (`tx.transaction(…)`), which is a savepoint here.',
+    { data: { id: job.id } },
+  );
+  const payload = upToDate(kind.name, kind, job.payload, job.payloadVersion);
+  return failed(error, { attempt: job.attempt, payload }, kind, onFault);
 }
 
 /** Writes the outcome as a worker does, and gives what became of it. */

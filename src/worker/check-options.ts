@@ -169,21 +169,26 @@ export function checkHandlers(
           { data: { kind } },
         );
       }
-      checkFunction(`handlers[${show(kind)}]`, handler);
-      const { options, version, upgrades, $onComplete } = definition(registry, kind);
-      const { timeoutMs = jobDefaults.timeoutMs, retry } = options;
-      const served = {
-        name: kind,
-        handler: handler as ServedKind['handler'],
-        timeoutMs,
-        retry,
-        keeps: $onComplete === 'keep',
-        version,
-        upgrades,
-      };
+      const served = servedKind(registry, kind, handler);
       return namesOf(registry.kinds, kind).map((name) => [name, served]);
     }),
   );
+}
+
+/** A kind as it is run, with its handler, which may be anything. */
+export function servedKind(registry: AnyRegistry, kind: string, handler: unknown): ServedKind {
+  checkFunction(`handlers[${show(kind)}]`, handler);
+  const { options, version, upgrades, $onComplete } = definition(registry, kind);
+  const { timeoutMs = jobDefaults.timeoutMs, retry } = options;
+  return {
+    name: kind,
+    handler: handler as ServedKind['handler'],
+    timeoutMs,
+    retry,
+    keeps: $onComplete === 'keep',
+    version,
+    upgrades,
+  };
 }
 
 /** Left out in silence, its jobs would wait for a worker that was meant to be this one. */

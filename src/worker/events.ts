@@ -68,7 +68,7 @@ export interface WorkerEvents {
 
 /**
  * What was done when an error came. `handler`: thrown by a handler whose run had its outcome already (a committed
- * `complete(tx)`, a `snooze`). `retry`: a kind's `retry` threw, or its answer was none. `throttle`: rows of periods that are
+ * `complete(tx)`, a `snooze`), or a `snooze` or `discard` behind a committed `complete(tx)`. `retry`: a kind's `retry` threw, or its answer was none. `throttle`: rows of periods that are
  * over were to be deleted.
  */
 export type Activity =

@@ -3,8 +3,7 @@
  *
  * The first of these counts, and a run that is over stays over: later results and late calls change nothing.
  */
-import { assertTransaction, type Transaction } from '../database/executor.js';
-import type { TableName } from '../database/table-name.js';
+import type { Transaction } from '../database/executor.js';
 import { resultText } from '../registry/payload.js';
 import { upToDate } from '../registry/upgrades.js';
 import type { ClaimedJob } from '../sql/claim.js';
@@ -12,7 +11,7 @@ import { QueueError } from '../words/errors.js';
 import type { Kept, Outcome } from '../words/outcome.js';
 import { createContext } from './context.js';
 import { isDiscard } from './discard.js';
-import { type Ended, endIn } from './end-in.js';
+import type { Ended, EndIn } from './end-in.js';
 import { failed, type OnFault } from './failure.js';
 import type { ServedKind } from './options.js';
 import { completedTwice, hasOutcome, notOurs, rolledBack } from './run-errors.js';
@@ -20,7 +19,8 @@ import { completedTwice, hasOutcome, notOurs, rolledBack } from './run-errors.js
 /** What a run is given besides its job. */
 export interface Surroundings {
   readonly kind: ServedKind;
-  readonly table: TableName;
+  /** What `complete(tx)` does to the row. */
+  readonly endIn: EndIn;
   readonly onFault: OnFault;
   /** Called once, when the run is over; without an outcome for a run that was lost. */
   readonly onOver: (run: Run, outcome: Outcome | undefined) => void;
@@ -80,9 +80,12 @@ export class Run {
     return this.#completes > 0 || this.#made !== undefined;
   }
 
-  /** The job may have begun anew by a `complete(tx)`, for it was to run once more: then its row is there, and not ours. */
-  get anew(): boolean {
-    return this.#made === 'anew';
+  /**
+   * On which queue the job may have begun anew by a `complete(tx)`, for it was to run once more: then its row is there, and
+   * not ours.
+   */
+  get anewOn(): string | undefined {
+    return this.#made?.anewOn;
   }
 
   get signal(): AbortSignal {
@@ -148,18 +151,15 @@ export class Run {
 
   async complete(tx: Transaction, result: unknown): Promise<void> {
     const { job } = this;
-    assertTransaction(tx, 'job.complete(tx) ends the job together with your writes.');
     if (this.#ended) throw notOurs(job); // by the time limit, a loss or a stop: these writes must not stand
     this.#assertOpen('complete');
-    if (tx === this.#completedIn) {
-      throw completedTwice(job);
-    }
+    if (this.completing && tx === this.#completedIn) throw completedTwice(job);
     const kept = this.#kept(result);
     // Not the outcome yet: a transaction that is rolled back may be tried again, with another tx, and complete as well.
     this.#completedIn = tx;
     this.#completes++;
     try {
-      const made = await endIn(tx, this.#around.table, job, kept);
+      const made = await this.#around.endIn(tx, job, kept);
       this.#made = made ?? this.#made;
       if (made && !this.#ended) return;
     } finally {
@@ -236,9 +236,9 @@ function handled({ handler }: ServedKind, run: Run): Promise<unknown> {
 }
 
 /** What is left of a run when its outcome is written. */
-export type EndedRun = Pick<Run, 'job' | 'durationMs' | 'completing' | 'anew'>;
+export type EndedRun = Pick<Run, 'job' | 'durationMs' | 'completing' | 'anewOn'>;
 
 /** The run of a job that goes back as it came. */
 export function neverStarted(job: ClaimedJob): EndedRun {
-  return { job, durationMs: 0, completing: false, anew: false };
+  return { job, durationMs: 0, completing: false, anewOn: undefined };
 }

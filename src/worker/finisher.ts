@@ -37,6 +37,12 @@ export interface Finisher {
   close(): number;
 }
 
+/** When a job runs again, and on which queue: an enqueue with `again` may have moved it. */
+export interface NextRun {
+  readonly queue: string;
+  readonly dueInMs: number;
+}
+
 /** An end that is not written yet. */
 interface Pending extends End {
   readonly run: EndedRun;
@@ -57,7 +63,7 @@ export function createFinisher(
   statements: Statements,
   table: TableName,
   events: Events,
-  settled: (run: EndedRun, dueInMs: number | null) => void,
+  settled: (run: EndedRun, next: NextRun | undefined) => void,
 ): Finisher {
   let pending: Pending[] = [];
   /** Apart, so that the others do not wait with them. */
@@ -148,7 +154,7 @@ export function createFinisher(
     // Without the query: in it is what could not be written.
     const fails: Outcome = { move: 'fail', error: withoutQuery(error), delayMs: undefined };
     if (canBeFailed) pending.push({ ...one, outcome: fails });
-    else settled(one.run, null);
+    else settled(one.run, undefined);
   }
 
   function later(batch: readonly Pending[], error: unknown): void {
@@ -166,8 +172,7 @@ export function createFinisher(
       else if (answer.result === 'refused') refuse(one, changeRefused(one));
       else if (answer.result === 'again') pending.push({ ...one, again: true });
       else {
-        const anew = answer.result === 'lost' && one.run.anew; // due since its transaction has committed
-        settled(one.run, anew ? 0 : answer.dueInMs);
+        settled(one.run, nextRun(one.run, answer));
         reportFinish(events, one.run, one.outcome, answer, one.sent);
       }
     });
@@ -201,6 +206,12 @@ export function createFinisher(
       return pending.length + busy.length + inFlight;
     },
   };
+}
+
+function nextRun({ job, anewOn }: EndedRun, { result, dueInMs, queue }: Finished): NextRun | undefined {
+  if (dueInMs !== null) return { queue: queue ?? job.queue, dueInMs };
+  // Due since its transaction has committed.
+  return result === 'lost' && anewOn !== undefined ? { queue: anewOn, dueInMs: 0 } : undefined;
 }
 
 function changeRefused({ id, outcome, again }: Pending): QueueError {

@@ -28,15 +28,10 @@ export interface Lanes {
    * Somebody said that there are jobs, or that there will be: ends the pause, also that after a look that is under way.
    */
   wake(queue: string, what: 'work' | 'later'): void;
-  /** Somebody named a job. Ends the pause as well, and what ends it is a claim of that job where one is enough. */
-  wakeFor(queue: string, id: number): void;
-  /**
-   * The job to claim by its id, where that is all there is to do: the queue was empty at the last look, the next is not due
-   * yet, and nobody said anything else. Then this counts as what was said.
-   */
-  named(queue: string): number | undefined;
-  /** Told whether the named job was there. */
-  tookNamed(queue: string, found: boolean): void;
+  /** A job that is named is all there is to do: the queue was empty at the last look, and nobody said anything since. */
+  isQuiet(queue: string): boolean;
+  /** A job that was named was there. */
+  foundNamed(queue: string): void;
   /** A job falls due in so many ms, which this worker is to look for. */
   dueIn(queue: string, ms: number): void;
   /** A look begins. Says what it is for. */
@@ -67,11 +62,9 @@ interface QueueLook {
 interface Woken {
   work: boolean;
   later: boolean;
-  /** The one job that was named. */
-  id: number | undefined;
 }
 
-const notWoken: Readonly<Woken> = { work: false, later: false, id: undefined };
+const notWoken: Readonly<Woken> = { work: false, later: false };
 
 interface Lane {
   dueAt: number;
@@ -98,11 +91,8 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
   function dueAt(queue: string): number {
     const lane = lanes.get(queue);
     if (!lane) return 0;
-    const { work, later, id } = lane.woken;
-    return Math.max(
-      work || later || id !== undefined ? 0 : Math.min(lane.dueAt, lane.promisedAt),
-      lane.notBefore,
-    );
+    const { work, later } = lane.woken;
+    return Math.max(work || later ? 0 : Math.min(lane.dueAt, lane.promisedAt), lane.notBefore);
   }
   const isDue = (queue: string): boolean => dueAt(queue) <= performance.now();
 
@@ -118,23 +108,13 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       const lane = lanes.get(queue);
       if (lane) lane.woken[what] = true;
     },
-    wakeFor(queue, id) {
+    isQuiet(queue) {
+      const lane = lanes.get(queue);
+      return lane?.resting === true && !lane.woken.work && !lane.woken.later;
+    },
+    foundNamed(queue) {
       const lane = lanes.get(queue);
       if (!lane) return;
-      if (lane.woken.id === undefined) lane.woken.id = id;
-      else lane.woken.work = true; // two: a look finds both
-    },
-    named(queue) {
-      const lane = lanes.get(queue);
-      if (!lane?.resting) return undefined;
-      const { work, later, id } = lane.woken;
-      if (work || later || Math.min(lane.dueAt, lane.promisedAt) <= performance.now()) return undefined;
-      if (id !== undefined) lane.woken = { ...notWoken };
-      return id;
-    },
-    tookNamed(queue, found) {
-      const lane = lanes.get(queue);
-      if (!lane || !found) return;
       const now = performance.now();
       lane.foundAt = now;
       lane.pause.atMost(toldPollMs);
@@ -148,8 +128,7 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
     looking(queue) {
       const lane = lanes.get(queue);
       if (!lane) return { due: true, keeps: false };
-      const { later } = lane.woken;
-      const work = lane.woken.work || lane.woken.id !== undefined;
+      const { work, later } = lane.woken;
       lane.woken = { ...notWoken };
       lane.told = work;
       const promised = lane.promisedAt <= performance.now();

@@ -32,8 +32,8 @@ export interface Listening {
   leave(): void;
   /** Has others look for what it leaves behind, and ends. */
   stop(): Promise<void>;
-  /** A job was rescued, which runs again a little later. */
-  rescued(queue: string): void;
+  /** A job falls due, now or later: whoever serves the queue looks when. */
+  fallsDue(queue: string): void;
   /** Whether others may take this worker for dead. */
   lacking(): boolean;
   /** A look took all it had room for, after a pause: has another worker look whether there is more. */
@@ -54,7 +54,7 @@ interface ListeningOptions {
   lookFor(queue: string, id: number): void;
   /** Rows were changed. */
   changed(ids: readonly number[]): void;
-  readonly paused: Pick<Paused, 'unknown' | 'heard' | 'table' | 'looked' | 'ended'>;
+  readonly paused: Pick<Paused, 'known' | 'heard' | 'table' | 'looked' | 'ended'>;
   /** The session was lost, and the worker lives. */
   lost(): void;
   /** Whether jobs may be rescued. */
@@ -97,7 +97,7 @@ export function createListening(options: ListeningOptions): Listening {
   const textsOf = (notices: readonly Notice[]) => ({ channel, texts: notices.map(noticeText) });
 
   async function begin(ear: Ear): Promise<void> {
-    await paused.unknown(); // until then, nothing is claimed that it would hear of
+    await paused.known(); // until then, nothing is claimed that it would hear of
     if (await wakeUps.begin(ear)) events.emit('listening', { channel });
     else tellNotListening('Notifications do not reach it');
   }
@@ -184,7 +184,7 @@ export function createListening(options: ListeningOptions): Listening {
       keeper.stop();
       endPGlite().catch(() => {});
     },
-    rescued(queue) {
+    fallsDue(queue) {
       if (settings.slots.has(queue)) look(queue, 'later');
       else void wakeUps.tell([laterNotice(queue)]);
     },

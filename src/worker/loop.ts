@@ -8,6 +8,7 @@ import { createBounds } from './bounds.js';
 import { createClaims, type Taken } from './claims.js';
 import type { Events } from './events.js';
 import { createLanes } from './lanes.js';
+import { createNamedClaims } from './named-claims.js';
 import { createOrphans } from './orphans.js';
 import { createRetryPause } from './pause.js';
 import { jobInfo } from './report.js';
@@ -20,13 +21,16 @@ export interface LoopOptions {
   readonly queues: readonly string[];
   /** The kinds to claim now, each with the newest version of its payloads. */
   served(): Served;
-  /** What has to be waited for before a claim; undefined where there is nothing. */
-  unready(): Promise<void> | undefined;
+  /** Whether it may claim; and what to wait for until then. */
+  isReady(): boolean;
+  ready(): Promise<void>;
   readonly pollIntervalMs: number;
   /** For how long a claim is sure to be ours without a heartbeat. */
   readonly leaseMs: number;
   /** How many jobs each queue has room for; empty when there is none, or when the worker should not take more. */
   room(): ReadonlyMap<string, number>;
+  /** Keeps a slot of the queue, until what it gives is called. */
+  hold(queue: string): () => void;
   /** Whether a handler is at work, or an end is not written yet. */
   busy(): boolean;
   /** All slots of all queues. */
@@ -67,6 +71,20 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   const bounds = createBounds();
   const orphans = createOrphans(statements, table);
   const claims = createClaims(statements, events, { table, worker, served, orphaned: orphans.add });
+  const named = createNamedClaims({
+    take: claims.takeTold,
+    hold: options.hold,
+    found(job, tookMs) {
+      lanes.foundNamed(job.queue);
+      begin([job], tookMs);
+    },
+    // Whoever was faster has it; else a look tells why it was not to be had.
+    missed: (queue, why) => (why === 'gone' ? alarm.wake() : wake(queue, 'work')),
+    failed(queue, error) {
+      failed(error);
+      wake(queue, 'later'); // it may be there still
+    },
+  });
   let retryAt = 0;
   let stopped = false;
   /** The next look is for jobs that were told of. */
@@ -103,23 +121,6 @@ export function createLoop(statements: Statements, events: Events, options: Loop
       }
     }
     begin(jobs, tookMs);
-  }
-
-  /** One claim of the job that was named, where this is all there is to do; false where a look has to follow. */
-  async function tookNamed(due: ReadonlyMap<string, number>): Promise<boolean> {
-    const [queue, ...others] = due.keys();
-    const id = queue === undefined || others.length > 0 ? undefined : lanes.named(queue);
-    if (queue === undefined || id === undefined) return false;
-    await orphans.release();
-    const began = performance.now();
-    const job = await claims.takeTold(queue, id).catch((error: unknown) => {
-      lanes.wake(queue, 'later'); // it may be there still
-      throw error;
-    });
-    if (job === 'refused') return false;
-    lanes.tookNamed(queue, job !== 'gone');
-    if (job !== 'gone') begin([job], performance.now() - began);
-    return true;
   }
 
   /** Hands over what was claimed. */
@@ -190,35 +191,41 @@ export function createLoop(statements: Statements, events: Events, options: Loop
       return;
     }
     try {
-      const ready = options.unready();
-      if (ready) return await ready; // and see anew what is due
-      if (!(await tookNamed(due))) await look(due);
+      if (!options.isReady()) return await options.ready(); // and see anew what is due
+      await look(due);
       retryPause.reset();
     } catch (error) {
-      const retryInMs = retryPause.next();
-      retryAt = performance.now() + retryInMs;
-      events.emit('error', { error, during: 'claim', retryInMs });
+      failed(error);
     }
+  }
+
+  function failed(error: unknown): void {
+    const retryInMs = retryPause.next();
+    retryAt = performance.now() + retryInMs;
+    events.emit('error', { error, during: 'claim', retryInMs });
+  }
+
+  function wake(queue: string | undefined, what: 'work' | 'later'): void {
+    for (const each of queue === undefined ? options.queues : [queue]) lanes.wake(each, what);
+    told = true;
+    alarm.wake();
   }
 
   return {
     async run() {
       while (!stopped) await lookAgainOrRest();
+      await named.answered();
       await begun;
       await orphans.release().catch(() => {}); // the rescuer finds them else
     },
     wake(queue) {
       if (queue === undefined || lanes.isDue(queue)) alarm.wake();
     },
-    look(queue, what) {
-      for (const each of queue === undefined ? options.queues : [queue]) lanes.wake(each, what);
-      told = true;
-      alarm.wake();
-    },
+    look: wake,
     lookFor(queue, id) {
-      lanes.wakeFor(queue, id);
-      told = true;
-      alarm.wake();
+      const isRested = !stopped && retryAt <= performance.now() && lanes.isQuiet(queue);
+      const mayClaim = isRested && options.isReady() && room().has(queue);
+      if (!mayClaim || !named.claim(queue, id)) wake(queue, 'work');
     },
     dueIn(queue, ms) {
       lanes.dueIn(queue, ms);

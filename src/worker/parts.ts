@@ -14,9 +14,10 @@ import type { ClaimedJob } from '../sql/claim.js';
 import { QueueError } from '../words/errors.js';
 import type { Outcome } from '../words/outcome.js';
 import { beginInTurns } from './begin.js';
+import { endingIn } from './end-in.js';
 import type { Events } from './events.js';
 import { execute, neverStarted, type Run } from './execute.js';
-import { createFinisher, type Finisher } from './finisher.js';
+import { createFinisher, type Finisher, type NextRun } from './finisher.js';
 import { createListening, type Listening } from './listening.js';
 import { createLoop, type Loop } from './loop.js';
 import type { ServedKind, Settings } from './options.js';
@@ -55,6 +56,7 @@ export function createParts(
   });
   const paused = createPaused(statements, settings, events, (queue) => claiming.resumed(queue));
   const slots = createSlots(settings.slots, paused.holds);
+  const endIn = endingIn(table);
   const running = new Set<Run>();
   /** Jobs whose end is not written yet, each with its run from its begin on. By object: the same job may be here twice. */
   const held = new Map<ClaimedJob, Run | undefined>();
@@ -64,27 +66,38 @@ export function createParts(
   let stopped = false;
   let begun = Promise.resolve();
 
-  const finisher = createFinisher(statements, table, events, (run, dueInMs) => {
+  const finisher = createFinisher(statements, table, events, (run, next) => {
     held.delete(run.job);
-    if (dueInMs !== null && dueInMs <= pollIntervalMs) claiming.dueIn(run.job.queue, dueInMs);
+    if (next) fallsDue(next);
     if (backlog && finisher.size() <= mostUnwritten) {
       backlog = false;
       claiming.wake();
     }
   });
 
+  /** A job on a queue of others is there since an enqueue with `again` has moved it: they have not heard of it. */
+  function fallsDue({ queue, dueInMs }: NextRun): void {
+    if (!settings.slots.has(queue)) listening.fallsDue(queue);
+    else if (dueInMs <= pollIntervalMs) claiming.dueIn(queue, dueInMs);
+  }
+
   const claiming = makeLoop(statements, events, {
     table,
     worker: name,
     queues: [...settings.slots.keys()],
     served: paused.served,
-    unready: paused.unknown,
+    isReady: paused.isKnown,
+    ready: paused.known,
     pollIntervalMs,
     leaseMs: settings.leaseMs,
     slots: slots.total,
     room() {
       backlog = finisher.size() > mostUnwritten;
       return backlog ? new Map() : slots.room();
+    },
+    hold(queue) {
+      slots.take(queue);
+      return () => slots.free(queue);
     },
     busy: () => running.size > 0 || finisher.size() > 0,
     take,
@@ -119,7 +132,7 @@ export function createParts(
     rescuing: () => !stopped,
   });
   events.on('rescued', ({ queue, state }) => {
-    if (state === 'available') listening.rescued(queue);
+    if (state === 'available') listening.fallsDue(queue);
   });
   const schemaCheck = createSchemaCheck(statements, settings.tables, events);
   const throttles = createThrottles(statements, settings.tables.jobThrottle, events);
@@ -144,7 +157,7 @@ export function createParts(
   }
 
   function runJob(job: ClaimedJob, kind: ServedKind): void {
-    const run = execute(job, { kind, table, onFault, onOver });
+    const run = execute(job, { kind, endIn, onFault, onOver });
     held.set(job, run);
     running.add(run);
   }
@@ -166,7 +179,7 @@ export function createParts(
     if (!held.has(job)) return;
     const run = held.get(job);
     // A run that is over hears it from its finish; a job that is gone, or begins anew, may be the run's own doing.
-    if (run && (!running.has(run) || (gone ? run.completing : run.anew))) return;
+    if (run && (!running.has(run) || (gone ? run.completing : run.anewOn !== undefined))) return;
     const { id, lockedBy } = job;
     const error = new QueueError('JOB_LOST', `Job ${id} is not this run's any more.`, {
       data: { id, lockedBy },

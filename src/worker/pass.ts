@@ -67,7 +67,7 @@ export function createPass(
 
   /** One look where there is room, then a rest, which every handler that ends cuts short. */
   async function lookAndRest(): Promise<void> {
-    await options.unready();
+    await options.ready();
     const busy = options.busy(); // asked before the look: what a handler enqueues, it enqueues before it ends
     const room = options.room();
     const { found, full } = room.size > 0 ? await look(room) : { found: 0, full: false };

@@ -24,8 +24,10 @@ const absentMs = 30_000;
 const missingRight = '42501';
 
 export interface Paused {
-  /** Undefined while it is known what is paused; else resolves when that was read, and rejects where it cannot be. */
-  unknown(): Promise<void> | undefined;
+  /** Whether it is known what is paused. */
+  isKnown(): boolean;
+  /** Resolves when it is, and rejects where it cannot be read. */
+  known(): Promise<void>;
   /** Whether nothing is to be claimed from a queue. */
   holds(queue: string): boolean;
   /** The kinds to claim. */
@@ -99,9 +101,9 @@ export function createPaused(
     return was && !is;
   }
 
-  async function refresh(table: JobLimitsTable): Promise<void> {
-    while (!isKnown()) {
-      reading ??= read(table).finally(() => {
+  async function known(): Promise<void> {
+    while (jobLimits && !isKnown()) {
+      reading ??= read(jobLimits).finally(() => {
         reading = undefined;
       });
       await reading;
@@ -110,11 +112,12 @@ export function createPaused(
 
   /** Not waited for: where it fails, the next claim tries again, and tells. */
   function readSoon(): void {
-    if (jobLimits && !stopped) refresh(jobLimits).catch(() => {});
+    if (!stopped) known().catch(() => {});
   }
 
   return {
-    unknown: () => (jobLimits && !isKnown() ? refresh(jobLimits) : undefined),
+    isKnown,
+    known,
     holds: (queue) => current.queues.has(queue) || current.served.kinds.length === 0,
     served: () => current.served,
     heard() {

@@ -5,6 +5,7 @@ import { QueueError } from '../words/errors.js';
 import type { Outcome } from '../words/outcome.js';
 import type { Events, JobInfo } from './events.js';
 import type { EndedRun } from './execute.js';
+import { hasOutcome } from './run-errors.js';
 
 /** `sent`: the same finish was sent before, and its answer was lost. */
 export function reportFinish(
@@ -17,12 +18,14 @@ export function reportFinish(
   if (answer.result === 'done' && outcome.move === 'complete' && !events.heard('completed')) return;
   const job = jobInfo(run.job);
   const { durationMs } = run;
-  if ((answer.result === 'gone' && run.completing) || (answer.result === 'lost' && run.anew)) {
+  if (
+    (answer.result === 'gone' && run.completing) ||
+    (answer.result === 'lost' && run.anewOn !== undefined)
+  ) {
     events.emit('completed', { job, durationMs });
-    // Thrown after the transaction was committed: it changes nothing, but it must not vanish.
-    if (outcome.move === 'fail' && !isRolledBack(outcome.error)) {
-      events.emit('error', { error: outcome.error, during: 'handler', retryInMs: null });
-    }
+    // Said after the transaction was committed: it changes nothing, but it must not vanish.
+    const late = saidToo(run.job, outcome);
+    if (late) events.emit('error', { error: late.error, during: 'handler', retryInMs: null });
     return;
   }
   if (answer.result !== 'done') {
@@ -47,6 +50,13 @@ export function reportFinish(
       }
       return events.emit('released', { job, started: outcome.started });
   }
+}
+
+/** What a handler has said of its job, beside that it is completed. */
+function saidToo(job: ClaimedJob, outcome: Outcome): { readonly error: unknown } | undefined {
+  if (outcome.move === 'snooze') return { error: hasOutcome(job, 'snooze') };
+  if (outcome.move === 'discard') return outcome;
+  return outcome.move === 'fail' && !isRolledBack(outcome.error) ? outcome : undefined;
 }
 
 /** The worker's own guess, made in case the row would still be there. */

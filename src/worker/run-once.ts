@@ -7,12 +7,16 @@ import type { Settings } from './options.js';
 import { createParts } from './parts.js';
 import { createPass, type Pass } from './pass.js';
 import { stopParts } from './stop.js';
+import type { Upkeep } from './upkeep.js';
 
 /** What {@link Worker.runOnce} takes. */
 export interface RunOnceOptions {
   /**
    * Within how many ms it resolves, from 3000 to 3600000: less than the platform's own limit. Its last two seconds are for
    * handlers to react to their signals, and for ends to be written.
+   *
+   * Jobs of workers that died keep it for some seconds; and where Postgres has just started, which no time counts before, for
+   * their `rescueAfterMs`, if that fits.
    * @default 10_000
    */
   readonly budgetMs?: number | undefined;
@@ -57,6 +61,7 @@ export function beginOnce(settings: Settings, name: string, events: Events, budg
   const workMs = budgetMs - reserveMs;
   let endsAt = performance.now() + workMs;
   let stopping = false;
+  let foundBy = 0;
   deadline.within(workMs);
   const { own, counts } = counted(events);
   const heartbeatMs = Math.min(
@@ -68,6 +73,22 @@ export function beginOnce(settings: Settings, name: string, events: Events, budg
   function mayClaim(longestMs: number): boolean {
     const leftMs = endsAt - performance.now();
     return !stopping && leftMs >= Math.max(workMs / 10, 2 * longestMs);
+  }
+
+  /** Knows in the end by when the first dead job will have been found. */
+  async function lookForDead(upkeep: Upkeep): Promise<void> {
+    const soonMs = await upkeep.suspect();
+    if (soonMs === undefined) return;
+    // A database that sleeps between calls has always just started: whoever wakes it is the one to stay.
+    const by = performance.now() + soonMs + heartbeatMs;
+    if (by + 2 * heartbeatMs < endsAt) foundBy = by;
+  }
+
+  async function stayForRescues(upkeep: Upkeep): Promise<void> {
+    const rescuedBy = Math.max(performance.now(), foundBy) + mostHeartbeats * heartbeatMs;
+    while (!stopping && performance.now() < Math.min(upkeep.suspected() > 0 ? rescuedBy : foundBy, endsAt)) {
+      await atMost(heartbeatMs / 4, deadline.passed);
+    }
   }
 
   async function run(): Promise<RunOnceResult> {
@@ -84,12 +105,9 @@ export function beginOnce(settings: Settings, name: string, events: Events, budg
       const claimed = parts.loop.run();
       void parts.upkeep.run();
       void parts.throttles.run();
-      const looked = parts.upkeep.suspect().catch(() => {}); // of a database that is away, the claims tell
+      const looked = lookForDead(parts.upkeep).catch(() => {}); // of a database that is away, the claims tell
       await Promise.race([Promise.all([claimed, looked]), deadline.passed]);
-      const rescuedBy = performance.now() + mostHeartbeats * heartbeatMs;
-      while (!stopping && parts.upkeep.suspected() > 0 && performance.now() < Math.min(rescuedBy, endsAt)) {
-        await atMost(heartbeatMs / 4, deadline.passed);
-      }
+      await stayForRescues(parts.upkeep);
       await stopParts(parts, own, claimed, deadline);
     } finally {
       deadline.cancel();
@@ -125,17 +143,7 @@ function counted(events: Events) {
     lost: 0,
     unwritten: 0,
   };
-  for (const name of [
-    'completed',
-    'failed',
-    'discarded',
-    'snoozed',
-    'released',
-    'rescued',
-    'lost',
-  ] as const) {
-    own.on(name, () => void counts[name]++);
-  }
+  const isCounted = (name: string): name is keyof typeof counts => Object.hasOwn(counts, name);
   own.on('stopped', ({ unwritten }) => {
     counts.unwritten = unwritten;
   });
@@ -143,6 +151,7 @@ function counted(events: Events) {
     on: own.on,
     heard: () => true,
     emit(name, event) {
+      if (isCounted(name)) counts[name]++;
       own.emit(name, event);
       if (name !== 'stopping' && name !== 'stopped') events.emit(name, event);
     },

@@ -8,6 +8,7 @@
 import { isRowFault } from '../database/sqlstate.js';
 import type { TableName } from '../database/table-name.js';
 import type { ClaimedJob } from '../sql/claim.js';
+import { deadSoonInMs } from '../sql/dead-soon.js';
 import { type Heartbeat, heartbeat } from '../sql/heartbeat.js';
 import { findDead, largestRescue, rescue } from '../sql/rescue.js';
 import { databaseTimeS } from '../sql/session.js';
@@ -35,8 +36,11 @@ export interface Upkeep {
   /** The session was lost: renews all claims at once. */
   hurry(): void;
   stopRescuing(): void;
-  /** Looks for dead jobs now, which are rescued when they still are at a later round. */
-  suspect(): Promise<void>;
+  /**
+   * Looks for dead jobs now, which are rescued when they still are at a later round. In how many ms there will be some that
+   * are not dead yet only since the server has just started; undefined where it knows of none.
+   */
+  suspect(): Promise<number | undefined>;
   /** How many jobs looked dead at the last look. */
   suspected(): number;
   stop(): void;
@@ -211,6 +215,7 @@ export function createUpkeep(
     },
     async suspect() {
       suspects = await statements.send((db) => findDead(db, table));
+      return statements.send((db) => deadSoonInMs(db, table));
     },
     suspected: () => suspects.length,
     stop() {

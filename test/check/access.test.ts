@@ -61,6 +61,13 @@ it('a role without rights is told each that it needs', async () => {
     expect.stringContaining('Run: grant delete on "public"."job_throttle" to "it".'),
     expect.stringContaining('Run: grant select on "public"."job_limits" to "it".'),
   ]);
+  expect(await mend('operator')).toEqual([
+    expect.stringContaining('Run: grant select on "public"."jobs" to "it".'),
+    expect.stringContaining('Run: grant update ("state", "attempts", "run_at", "payload", '),
+    expect.stringContaining('Run: grant delete on "public"."jobs" to "it".'),
+    expect.stringContaining('Run: grant insert ("scope", "name") on "public"."job_limits" to "it".'),
+    expect.stringContaining('Run: grant delete on "public"."job_limits" to "it".'),
+  ]);
 });
 
 it('without a right to what is paused, a worker and a reader are warned, unless the app has no such table', async () => {
@@ -150,7 +157,11 @@ it('a standby', async () => {
 
 it.each([
   ['an option that does not exist', { table: 1 }, 'Unknown option "table"'],
-  ['a role that does not exist', { role: 'admin' }, 'Expected `role` to be one of enqueuer, worker, reader'],
+  [
+    'a role that does not exist',
+    { role: 'admin' },
+    'Expected `role` to be one of enqueuer, worker, reader, operator',
+  ],
   ['tables that are none', { tables: {} }, 'Expected `tables` to be what queueTables(…) gave'],
 ])('%s is refused before any SQL', async (_what, options, message) => {
   const answer = Reflect.apply(checkSchema, undefined, [database.db, options]);

@@ -95,8 +95,8 @@ const changes: readonly [change: string, found: object][] = [
     },
   ],
   [
-    'alter table jobs drop constraint jobs_keys',
-    { code: 'CHECK_MISSING', severity: 'warning', object: 'constraint "jobs_keys"' },
+    'alter table jobs drop constraint jobs_counts',
+    { code: 'CHECK_MISSING', severity: 'warning', object: 'constraint "jobs_counts"' },
   ],
   [
     'alter table jobs drop constraint jobs_errors; alter table jobs add constraint jobs_errors check (errors is not null)',
@@ -166,7 +166,7 @@ describe('a table that was changed', () => {
   it('in many ways is told of in as many problems', async () => {
     const looked = database.db.transaction(async (tx) => {
       await tx.execute(sql`drop index jobs_claim, jobs_running`);
-      await tx.execute(sql`alter table jobs drop column meta, drop constraint jobs_keys`);
+      await tx.execute(sql`alter table jobs drop column meta, drop constraint jobs_counts`);
       const codes = (await checkSchema(tx)).map(({ code }) => code);
       expect(codes).toEqual(['COLUMN_MISSING', 'INDEX_MISSING', 'INDEX_MISSING', 'CHECK_MISSING']);
       throw new Error('seen');

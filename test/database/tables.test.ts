@@ -38,9 +38,7 @@ describe('a row that comes by plain SQL', () => {
 
   it.each<[string, string]>([
     ['an empty kind', "kind = ''"],
-    ['a kind of 129 characters', "kind = repeat('k', 129)"],
     ['an empty queue', "queue = ''"],
-    ['a queue of 129 characters', "queue = repeat('q', 129)"],
     ['a state nobody knows', "state = 'done'"],
     ['max_attempts of 0', 'max_attempts = 0'],
     ['negative attempts', 'attempts = -1'],
@@ -56,7 +54,6 @@ describe('a row that comes by plain SQL', () => {
     ['cancelled without an end', "state = 'cancelled'"],
     ['an end while it is available', 'finished_at = now()'],
     ['an empty dedupe key', "dedupe_key = ''"],
-    ['a dedupe key of 513 characters', "dedupe_key = repeat('k', 513)"],
     ['an empty limit key', "limit_key = ''"],
     ['errors that are no list', "errors = '{}'"],
   ])('is refused with %s', async (_what, assignment) => {
@@ -108,9 +105,9 @@ describe('the name of the table', () => {
 describe('the declaration', () => {
   it('names the states once: in the words, the column and the CHECK', () => {
     expect(jobs.state.enumValues).toEqual(states);
-    const check = getTableConfig(jobs).checks.find((each) => each.name === 'jobs_state');
+    const check = getTableConfig(jobs).checks.find((each) => each.name === 'jobs_finished_when_final');
     const text = check && new PgDialect().sqlToQuery(check.value).sql;
-    expect(text).toBe(`state in (${states.map((state) => `'${state}'`).join(', ')})`);
+    expect([...(text ?? '').matchAll(/'(\w+)'/g)].map(([, state]) => state)).toEqual([...states]);
   });
 
   it('has no parameter in a predicate or a CHECK, which no migration could have', () => {
@@ -119,7 +116,7 @@ describe('the declaration', () => {
       ...checks.map(({ value }) => value),
       ...indexes.flatMap(({ config }) => config.where ?? []),
     ];
-    expect(conditions).toHaveLength(11);
+    expect(conditions).toHaveLength(9);
     for (const condition of conditions) expect(new PgDialect().sqlToQuery(condition).params).toEqual([]);
   });
 });

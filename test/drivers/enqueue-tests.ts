@@ -141,14 +141,21 @@ export function enqueueTests(used: UsedDriver): void {
     expect(await stored()).toEqual([{ ...now, state: 'running', attempts: 1, again: 'true' }]);
     const complete = { id, outcome: { move: 'complete' } } as const;
     expect(await finish(used.db, table, [{ ...complete, lockedBy: 'w/1' }])).toEqual([
-      { id, lockedBy: 'w/1', result: 'done', state: 'completed', dueInMs: expect.any(Number) },
+      {
+        id,
+        lockedBy: 'w/1',
+        result: 'done',
+        state: 'completed',
+        queue: 'default',
+        dueInMs: expect.any(Number),
+      },
     ]);
     expect(await stored()).toEqual([{ ...now, state: 'available', attempts: 0, again: null }]);
     expect(await claimGreet(used, 1, 'w/2')).toMatchObject([{ id, payload: 3, attempt: 1 }]);
     await used.db.transaction(async (tx) => {
       expect(await queue.enqueue(tx, 'greet', 4, again)).toEqual({ id, duplicate: true });
       expect(await completeIn(tx, table, { id, lockedBy: 'w/2' })).toBe(false);
-      expect(await completeAgainIn(tx, table, { id, lockedBy: 'w/2' })).toBe(true);
+      expect(await completeAgainIn(tx, table, { id, lockedBy: 'w/2' })).toBe('default');
     });
     expect(await claimGreet(used, 1, 'w/3')).toMatchObject([{ id, payload: 4, attempt: 1 }]);
     expect(await finish(used.db, table, [{ ...complete, lockedBy: 'w/3' }])).toMatchObject([

@@ -149,7 +149,7 @@ export function moveTests(used: UsedDriver): void {
       result: 'done',
       state: 'available',
     });
-    expect(await queue.update(used.db, 'spare', 1, undefined)).toEqual({
+    expect(await queue.update(used.db, 'spare', 1)).toEqual({
       id: 1,
       result: 'refused',
       state: 'available',

@@ -1,7 +1,7 @@
 /** What a person's moves refuse before any SQL, what a list costs, and what they tell the workers. */
 import { describe, expect, it } from 'vitest';
 import { channelOf } from '../../src/database/table-name.js';
-import { QueueError } from '../../src/index.js';
+import { createQueue, defineJobs, job, QueueError } from '../../src/index.js';
 import { jobs } from '../../src/schema.js';
 import { noticeOf } from '../../src/words/notice.js';
 import { useDatabase } from '../support/database.js';
@@ -148,6 +148,13 @@ it('an update leaves all but the payload as it was', async () => {
   const before = await row(database.sql, id);
   await queue.update(database.db, 'keep', id, [1]);
   expect(await row(database.sql, id)).toEqual({ ...before, payload: [1] });
+});
+
+it('an update of a kind that has no payload any more takes what an older release has given it', async () => {
+  const sweeping = createQueue(defineJobs({ sweep: job({ version: 2 }).upgradeFrom(1, () => undefined) }));
+  const id = await given(database.sql).available({ kind: 'sweep', payload: { days: 7 } });
+  expect(await sweeping.update(database.db, 'sweep', id)).toEqual({ id, result: 'done', state: 'available' });
+  expect(await row(database.sql, id)).toMatchObject({ payload: {}, payloadVersion: 2 });
 });
 
 describe('what is told', () => {

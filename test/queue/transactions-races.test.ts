@@ -24,6 +24,7 @@ describe.each(networkedDrivers)('on %s', (driver) => {
     const enqueues: Enqueue[] = [];
     const undo = new Error('undo it');
     const timers: Promise<void>[] = [];
+    let late = 0;
 
     function add(stands: () => boolean): Promise<unknown> {
       const n = enqueues.length;
@@ -31,8 +32,9 @@ describe.each(networkedDrivers)('on %s', (driver) => {
       const outcome = made.then(
         () => 'in' as const,
         (error: { code?: unknown }) => {
-          if (error.code === 'TRANSACTION_ENDED') return 'late' as const;
-          throw error;
+          if (error.code !== 'TRANSACTION_ENDED') throw error;
+          late++;
+          return 'late' as const;
         },
       );
       outcome.catch(() => {}); // looked at below
@@ -80,15 +82,14 @@ describe.each(networkedDrivers)('on %s', (driver) => {
 
     try {
       await database.sql`truncate jobs`;
-      for (let round = 0; round < 20; round++) {
+      // On a machine that is busy with other things the transactions take longer, and fewer enqueues come late.
+      for (let round = 0; round < 20 || (late <= 10 && round < 400); round++) {
         await Promise.all(Array.from({ length: 10 }, (_, n) => one(round * 10 + n)));
       }
       await Promise.all(timers);
       const expected: number[] = [];
-      let late = 0;
       for (const { n, stands, outcome } of enqueues) {
-        if ((await outcome) === 'late') late++;
-        else if (stands()) expected.push(n);
+        if ((await outcome) === 'in' && stands()) expected.push(n);
       }
       const rows = await database.sql<{ n: number }[]>`select payload::int as n from jobs order by 1`;
       expect(rows.map(({ n }) => n)).toEqual(expected);

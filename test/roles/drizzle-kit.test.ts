@@ -24,7 +24,7 @@ beforeEach(async () => {
 
 it('push switches it off and drops the policies that the schema file does not declare', async () => {
   await roles.run(readmeSql('row-level security'));
-  expect(await security()).toEqual({ on: true, policies: 4 });
+  expect(await security()).toEqual({ on: true, policies: 5 });
   await run('push', `export { jobs } from '${schemas}';`);
   expect(await security()).toEqual({ on: false, policies: 0 });
 });

@@ -4,9 +4,10 @@ import type { Sql } from 'postgres';
 import { checkSchema } from '../../src/check/check-schema.js';
 import type { QueueRole } from '../../src/check/needs.js';
 import type { SchemaProblem } from '../../src/check/problem.js';
+import type { Executor } from '../../src/database/executor.js';
 import { sqlState } from '../../src/database/sqlstate.js';
 import { tableName, tablePlace } from '../../src/database/table-name.js';
-import { createQueue } from '../../src/queue/queue.js';
+import { createQueue, type Queue } from '../../src/queue/queue.js';
 import { job } from '../../src/registry/job.js';
 import { defineJobs } from '../../src/registry/registry.js';
 import { claim } from '../../src/sql/claim.js';
@@ -32,10 +33,89 @@ export const registry = defineJobs({ greet: job<{ tenant: string }>() });
 /** The moves that are in other tables than the jobs. */
 const inThrottles = 'delete throttles that are over';
 export const inLimits = 'read what is paused';
-export const elsewhere: readonly string[] = [inThrottles, inLimits];
+const pausing = 'pause and resume';
+export const elsewhere: readonly string[] = [inThrottles, inLimits, pausing];
 
 /** As this actor; true when it had its effect, seen by a superuser. */
 type Move = (roles: Roles, actor: Actor) => Promise<boolean>;
+
+/** What a reader does. */
+const readersMoves: { readonly [name: string]: Move } = {
+  async rows({ tables: { jobs }, ...roles }, actor) {
+    const id = await given(roles.sql).discarded({ payload: { tenant: 'a' } });
+    const [found] = await roles.as(actor).select().from(jobs).where(eq(jobs.id, id));
+    return found?.state === 'discarded';
+  },
+  async counts({ tables: { jobs }, ...roles }, actor) {
+    await given(roles.sql).available();
+    const found = await roles
+      .as(actor)
+      .select({ state: jobs.state, n: count() })
+      .from(jobs)
+      .groupBy(jobs.state);
+    return found.some(({ state, n }) => state === 'available' && n === 1);
+  },
+  async get(roles, actor) {
+    const id = await given(roles.sql).available();
+    return (await readingOf(roles).get(roles.as(actor), id))?.id === id;
+  },
+  async list(roles, actor) {
+    const id = await given(roles.sql).available();
+    return (await readingOf(roles).list(roles.as(actor))).jobs.some((job) => job.id === id);
+  },
+  async 'counts of the queue'(roles, actor) {
+    await given(roles.sql).available();
+    return (await readingOf(roles).counts(roles.as(actor))).length === 1;
+  },
+  async 'dead letters'(roles, actor) {
+    await given(roles.sql).discarded();
+    return (await readingOf(roles).deadLetters(roles.as(actor))).length === 1;
+  },
+  async [inLimits]({ tables, ...roles }, actor) {
+    await roles.sql`insert into job_limits (scope, name) values ('queue', 'x') on conflict do nothing`;
+    return (await createQueue(registry, { tables }).paused(roles.as(actor))).length === 1;
+  },
+  async wait(roles, actor) {
+    const id = await given(roles.sql).completed();
+    return readingOf(roles)
+      .wait(roles.as(actor), 'greet', id)
+      .then(
+        () => true,
+        (error: unknown) => {
+          if (error instanceof QueueError) return false;
+          throw error;
+        },
+      );
+  },
+};
+
+/** What a person does to jobs, beside reading them. */
+export const personsMoves: { readonly [name: string]: Move } = {
+  'cancel one that waits': moving(async (queue, db, { available }) => queue.cancel(db, await available())),
+  'cancel one that runs': moving(async (queue, db, { running }) => queue.cancel(db, await running())),
+  replay: moving(async (queue, db, { discarded }) => queue.replay(db, await discarded({ dedupeKey: 'one' }))),
+  async 'replay by a filter'(roles, actor) {
+    const id = await given(roles.sql).discarded();
+    const queue = createQueue(registry, { tables: roles.tables });
+    const found = await queue.replay(roles.as(actor), { errorMatches: 'luck', kind: 'greet' });
+    return found.some((answer) => answer.id === id && answer.result === 'done');
+  },
+  reschedule: moving(async (queue, db, { available }) =>
+    queue.reschedule(db, await available(), { delayMs: 1_000 }),
+  ),
+  'run now': moving(async (queue, db, { available }) => queue.runNow(db, await available())),
+  update: moving(async (queue, db, { available }) =>
+    queue.update(db, 'greet', await available(), { tenant: 'b' }),
+  ),
+  async [pausing]({ tables, ...roles }, actor) {
+    await roles.sql`delete from job_limits`;
+    const queue = createQueue(registry, { tables });
+    const [db, what] = [roles.as(actor), { kind: 'greet' } as const];
+    const answers = [await queue.pause(db, what), await queue.pause(db, what), await queue.resume(db, what)];
+    return answers.map(({ result }) => result).join() === 'done,unchanged,done';
+  },
+  remove: moving(async (queue, db, { available }) => queue.remove(db, await available())),
+};
 
 export const moves: { readonly [Role in QueueRole]: { readonly [name: string]: Move } } = {
   enqueuer: {
@@ -149,54 +229,8 @@ export const moves: { readonly [Role in QueueRole]: { readonly [name: string]: M
     rescue: rescuing('available', {}),
     'rescue after the last attempt': rescuing('discarded', { attempts: 10 }),
   },
-  reader: {
-    async rows({ tables: { jobs }, ...roles }, actor) {
-      const id = await given(roles.sql).discarded({ payload: { tenant: 'a' } });
-      const [found] = await roles.as(actor).select().from(jobs).where(eq(jobs.id, id));
-      return found?.state === 'discarded';
-    },
-    async counts({ tables: { jobs }, ...roles }, actor) {
-      await given(roles.sql).available();
-      const found = await roles
-        .as(actor)
-        .select({ state: jobs.state, n: count() })
-        .from(jobs)
-        .groupBy(jobs.state);
-      return found.some(({ state, n }) => state === 'available' && n === 1);
-    },
-    async get(roles, actor) {
-      const id = await given(roles.sql).available();
-      return (await readingOf(roles).get(roles.as(actor), id))?.id === id;
-    },
-    async list(roles, actor) {
-      const id = await given(roles.sql).available();
-      return (await readingOf(roles).list(roles.as(actor))).jobs.some((job) => job.id === id);
-    },
-    async 'counts of the queue'(roles, actor) {
-      await given(roles.sql).available();
-      return (await readingOf(roles).counts(roles.as(actor))).length === 1;
-    },
-    async 'dead letters'(roles, actor) {
-      await given(roles.sql).discarded();
-      return (await readingOf(roles).deadLetters(roles.as(actor))).length === 1;
-    },
-    async [inLimits]({ tables, ...roles }, actor) {
-      await roles.sql`insert into job_limits (scope, name) values ('queue', 'x') on conflict do nothing`;
-      return (await createQueue(registry, { tables }).paused(roles.as(actor))).length === 1;
-    },
-    async wait(roles, actor) {
-      const id = await given(roles.sql).completed();
-      return readingOf(roles)
-        .wait(roles.as(actor), 'greet', id)
-        .then(
-          () => true,
-          (error: unknown) => {
-            if (error instanceof QueueError) return false;
-            throw error;
-          },
-        );
-    },
-  },
+  reader: readersMoves,
+  operator: { ...readersMoves, ...personsMoves },
 };
 
 /** What reads, under a registry whose kind can be waited for. */
@@ -205,6 +239,19 @@ function readingOf({ tables }: Pick<Roles, 'tables'>) {
 }
 
 const dead = { lockedBy, timeoutS: 1, heartbeatAgoS: 3_600 };
+
+type MakesMove = (
+  queue: Queue<typeof registry>,
+  db: Executor,
+  make: ReturnType<typeof given>,
+) => Promise<{ readonly result: string }>;
+
+function moving(move: MakesMove): Move {
+  return async ({ tables, sql, as }, actor) => {
+    const { result } = await move(createQueue(registry, { tables }), as(actor), given(sql));
+    return result === 'done';
+  };
+}
 
 function finishing(to: string, outcome: Outcome, columns: RunningColumns = {}): Move {
   return async (roles, actor) => {
@@ -235,6 +282,7 @@ export async function outcomes(roles: Roles, role: QueueRole, actor: Actor = rol
   for (const [name, move] of Object.entries(moves[role])) {
     await roles.sql`delete from jobs`;
     await roles.sql`delete from job_throttle`;
+    await roles.sql`delete from job_limits`;
     found[name] = await move(roles, actor).then(
       (done) => (done ? 'done' : 'nothing'),
       (error: unknown) => sqlState(error) ?? String(error),

@@ -1,4 +1,7 @@
-/** What the roles of the README may not do: an app that only enqueues reads nothing, a reader writes nothing. */
+/**
+ * What the roles of the README may not do: an app that only enqueues reads nothing, a reader writes nothing, a person makes
+ * no jobs.
+ */
 
 import { sql as raw } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -66,6 +69,17 @@ const forbidden: { readonly [Role in QueueRole]: readonly string[] } = {
     'select id from jobs for key share',
     "select nextval('jobs_id_seq')",
   ],
+  operator: [
+    "insert into jobs (kind) values ('greet')",
+    set('kind', "'other'"),
+    set('queue', "'other'"),
+    set('priority', '100'),
+    set('max_attempts', '100'),
+    set('last_error', "'none'"),
+    set('dedupe_key', "'other'"),
+    'truncate jobs',
+    "select nextval('jobs_id_seq')",
+  ],
 };
 
 describe.each(Object.entries(forbidden))('%s may not', (role, statements) => {
@@ -89,6 +103,7 @@ const others: readonly [actor: QueueRole, of: QueueRole][] = [
   ['worker', 'enqueuer'],
   ['reader', 'worker'],
   ['reader', 'enqueuer'],
+  ['operator', 'enqueuer'],
 ];
 it.each(others)('%s makes no move of the %s', async (actor, of) => {
   for (const [name, move] of Object.entries(moves[of])) {

@@ -7,6 +7,7 @@ export const titles: { readonly [Role in QueueRole]: string } = {
   enqueuer: 'an app that only enqueues',
   worker: 'a worker',
   reader: 'a reader',
+  operator: 'a person who moves jobs',
 };
 
 /** What the README calls the roles in its SQL. */
@@ -14,6 +15,7 @@ export const readmeNames: { readonly [Role in QueueRole]: string } = {
   enqueuer: 'web',
   worker: 'worker',
   reader: 'reader',
+  operator: 'operator',
 };
 
 /** The block without its title. */

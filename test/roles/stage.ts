@@ -16,7 +16,7 @@ import { readmeNames } from './readme.js';
 
 /** The roles of the README, and one to own the table. */
 export type Actor = QueueRole | 'owner';
-const actors: readonly Actor[] = ['enqueuer', 'worker', 'reader', 'owner'];
+const actors: readonly Actor[] = ['enqueuer', 'worker', 'reader', 'operator', 'owner'];
 
 export interface Roles {
   /** As a superuser, in the schema of the table. */

@@ -138,7 +138,14 @@ describe('what a finish answers', () => {
       await database.sql`truncate jobs`;
       const id = await asked(columns);
       const answer = await end(outcome)(id);
-      expect(answer).toEqual({ id, lockedBy, result: 'done', state, dueInMs: expect.any(Number) });
+      expect(answer).toEqual({
+        id,
+        lockedBy,
+        result: 'done',
+        state,
+        queue: 'default',
+        dueInMs: expect.any(Number),
+      });
       expect(Math.abs(answer?.dueInMs ?? 1e9)).toBeLessThan(1_000);
     }
   });
@@ -163,7 +170,7 @@ describe('what a finish answers', () => {
     });
   });
 
-  it('of a complete inside a transaction is true for one of the two statements', async () => {
+  it('of a complete inside a transaction is that of one of the two statements', async () => {
     const id = await asked();
     const plain = await given(database.sql).running({ lockedBy });
     const both = (job: number) =>
@@ -171,9 +178,9 @@ describe('what a finish answers', () => {
         await completeIn(tx, table, { id: job, lockedBy }),
         await completeAgainIn(tx, table, { id: job, lockedBy }),
       ]);
-    expect(await both(id)).toEqual([false, true]);
-    expect(await both(plain)).toEqual([true, false]);
-    expect(await both(id)).toEqual([false, false]);
+    expect(await both(id)).toEqual([false, 'default']);
+    expect(await both(plain)).toEqual([true, undefined]);
+    expect(await both(id)).toEqual([false, undefined]);
   });
 });
 

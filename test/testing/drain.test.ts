@@ -2,7 +2,7 @@
 import { sql } from 'drizzle-orm';
 import { pgSchema } from 'drizzle-orm/pg-core';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createQueue, defineJobs, job, type Settled } from '../../src/index.js';
+import { createQueue, defineJobs, type Handlers, job, type Settled } from '../../src/index.js';
 import { queueTables } from '../../src/schema.js';
 import { advance, drain, rolledBack } from '../../src/testing.js';
 import { Discard } from '../../src/worker.js';
@@ -147,9 +147,58 @@ describe('a failed attempt', () => {
           },
         },
       });
-      expect(runs.map(({ outcome }) => outcome)).toEqual(['failed', 'completed', 'completed', 'completed']);
+      expect(runs.map(({ outcome }) => outcome)).toEqual(['failed', 'completed', 'failed', 'completed']);
       const notes = await tx.execute(sql`select n from notes order by n`);
       expect(notes.map(({ n }) => n)).toEqual([1, 2, 4]);
+    });
+  });
+});
+
+describe('a handler that caught the error of a statement, which has undone what it wrote', () => {
+  const told: unknown[] = [];
+  const undone = defineJobs({
+    write: job<{ ends: 'returns' | 'snoozes' | 'discards' }>({
+      maxAttempts: 2,
+      retry: (error) => {
+        told.push(error);
+        return 60_000;
+      },
+    }),
+  });
+  const writing = createQueue(undone);
+  const handlersOf = (tx: Tx): Handlers<typeof undone> => ({
+    write: async ({ ends }, run) => {
+      await tx.execute(sql`select 1 / 0`).catch(() => {});
+      if (ends === 'snoozes') return run.snooze({ delayMs: 1_000 });
+      if (ends === 'discards') return run.discard('no');
+    },
+  });
+
+  it('has failed with what to do, and its kind is asked what becomes of that', async () => {
+    await inTransaction(async (tx) => {
+      const { id } = await writing.enqueue(tx, 'write', { ends: 'returns' });
+      const options = { registry: undone, handlers: handlersOf(tx) };
+      const [run] = await drain(tx, options);
+      const error = {
+        code: 'JOB_ROLLED_BACK',
+        data: { id },
+        message: expect.stringContaining('tx.transaction'),
+      };
+      expect(run).toMatchObject({ outcome: 'failed', retryInMs: expect.closeTo(60_000, -3), error });
+      expect(told).toMatchObject([error]);
+      await advance(tx, writing, 60_000);
+      await expect(drain(tx, { ...options, throwErrors: true })).rejects.toMatchObject(error);
+      const [row] = await tx.select().from(writing.tables.jobs);
+      expect(row).toMatchObject({ state: 'discarded', lastError: expect.stringContaining('is undone') });
+    });
+  });
+
+  it('has the outcome that it said', async () => {
+    await inTransaction(async (tx) => {
+      await writing.enqueue(tx, 'write', { ends: 'snoozes' });
+      await writing.enqueue(tx, 'write', { ends: 'discards' });
+      const runs = await drain(tx, { registry: undone, handlers: handlersOf(tx) });
+      expect(runs.map(({ outcome }) => outcome)).toEqual(['snoozed', 'discarded']);
     });
   });
 });
@@ -214,6 +263,7 @@ describe('what it is given', () => {
     ['an unknown kind', { handlers: { stepp: () => {} } }, 'UNKNOWN_KIND'],
     ['no function', { handlers: { step: 1 } }, 'INVALID_OPTION'],
     ['no handlers', {}, 'INVALID_OPTION'],
+    ['a handler that is not there', { handlers: { step: undefined } }, 'INVALID_OPTION'],
     ['a wrong limit', { handlers: {}, limit: 0 }, 'INVALID_OPTION'],
     ['an unknown option', { handlers: {}, queues: ['mail'] }, 'INVALID_OPTION'],
     ['no registry', { registry: {}, handlers: {} }, 'INVALID_OPTION'],
@@ -228,6 +278,37 @@ describe('what it is given', () => {
     const given = [database.db, { registry, handlers: {} }];
     await expect(Reflect.apply(drain, undefined, given)).rejects.toMatchObject({
       code: 'TRANSACTION_REQUIRED',
+    });
+  });
+});
+
+describe('a transaction that has ended', () => {
+  const handlers = { step: () => {} };
+
+  it('runs nothing: its statements would be in none', async () => {
+    let late: () => Promise<unknown> = async () => undefined;
+    await database.db.transaction(async (tx) => {
+      late = () => drain(tx, { registry, handlers });
+    });
+    const { id } = await queue.enqueue(database.db, 'step', { n: 1 });
+    try {
+      await expect(late()).rejects.toMatchObject({ code: 'TRANSACTION_ENDED' });
+      expect(await queue.get(database.db, id)).toMatchObject({ state: 'available' });
+    } finally {
+      await queue.remove(database.db, id);
+    }
+  });
+
+  it('by a statement of a handler is told', async () => {
+    await inTransaction(async (tx) => {
+      await queue.enqueue(tx, 'step', { n: 1 });
+      const ends = async () => {
+        await tx.execute(sql`rollback`);
+      };
+      const error = await drain(tx, { registry, handlers: { step: ends } }).catch(
+        (thrown: unknown) => thrown,
+      );
+      expect(error).toMatchObject({ code: 'TRANSACTION_ENDED' });
     });
   });
 });
@@ -304,6 +385,28 @@ it('works without the table of what is paused', async () => {
     expect(await drain(tx, { registry, handlers: { mail: () => {} } })).toMatchObject([
       { outcome: 'completed' },
     ]);
+  });
+});
+
+it('a throttled key is free when its period has been let pass, and no sooner', async () => {
+  const throttle = { dedupeKey: 'k', onDuplicate: 'throttle', periodMs: 60_000 } as const;
+  await inTransaction(async (tx) => {
+    const enqueue = (n: number) => queue.enqueue(tx, 'step', { n }, throttle);
+    const { id } = await enqueue(1);
+    await drain(tx, { registry, handlers: { step: () => {} } });
+    await advance(tx, queue, 30_000);
+    expect(await enqueue(2)).toEqual({ id, duplicate: true });
+    await advance(tx, queue, 30_000);
+    expect(await enqueue(3)).toMatchObject({ duplicate: false });
+  });
+});
+
+it('time passes where there is no table of throttles', async () => {
+  await inTransaction(async (tx) => {
+    await tx.execute(sql`drop table job_throttle`);
+    await queue.enqueue(tx, 'step', { n: 1 });
+    expect(await advance(tx, queue, 1_000)).toBe(1);
+    expect(await advance(tx, createQueue(registry, { tables: { jobs: queue.tables.jobs } }), 1_000)).toBe(1);
   });
 });
 

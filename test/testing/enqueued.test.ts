@@ -29,6 +29,17 @@ describe('enqueued', () => {
       expect(found.map(({ payload }) => payload)).toEqual([{ n: 1 }]);
     }));
 
+  it('gives times that no Date can be as the ends of those that it can', () =>
+    withRows(async () => {
+      await database.sql`
+        insert into jobs (kind, run_at) values ('ping', 'infinity'), ('ping', '-infinity')`;
+      const found = await enqueued(database.db, queue, 'ping');
+      expect(found.map(({ runAt }) => runAt.toISOString())).toEqual([
+        '9999-12-31T23:59:59.999Z',
+        '0001-01-01T00:00:00.000Z',
+      ]);
+    }));
+
   it.each<[what: string, given: () => readonly unknown[], code: string]>([
     ['no database', () => [undefined, queue, 'greet'], 'INVALID_EXECUTOR'],
     ['no queue', () => [database.db, {}, 'greet'], 'INVALID_OPTION'],
@@ -37,6 +48,42 @@ describe('enqueued', () => {
   ])('checks what it is given: %s', async (_what, args, code) => {
     await expect(Reflect.apply(enqueued, undefined, args())).rejects.toMatchObject({ code });
   });
+});
+
+describe('rows of other releases', () => {
+  const registry = defineJobs({
+    welcome: job<{ to: { name: string } }>({ version: 2 })
+      .alias('greet')
+      .upgradeFrom<{ n: number }>(1, ({ n }) => ({ to: { name: `number ${n}` } })),
+  });
+  const renamed = createQueue(registry);
+
+  it('count, by an alias too, and match as their handlers would be given them', () =>
+    withRows(async () => {
+      await renamed.enqueue(database.db, 'welcome', { to: { name: 'ada' } });
+      const all = await enqueued(database.db, renamed, 'welcome');
+      expect(all.map(({ kind, payload }) => ({ kind, payload }))).toEqual([
+        { kind: 'welcome', payload: { to: { name: 'number 1' } } },
+        { kind: 'welcome', payload: { to: { name: 'ada' } } },
+      ]);
+      expect(all[0]).not.toHaveProperty('payloadVersion');
+      const old = await assertEnqueued(database.db, renamed, 'welcome', { to: { name: 'number 1' } });
+      expect(old.id).toBe(all[0]?.id);
+      const byFunction = await enqueued(database.db, renamed, 'welcome', ({ to }) => to.name === 'number 1');
+      expect(byFunction).toEqual([all[0]]);
+      await expect(
+        assertEnqueued(database.db, renamed, 'welcome', { to: { name: 'number 2' } }),
+      ).rejects.toThrow('Of this kind wait: {"to":{"name":"number 1"}}, {"to":{"name":"ada"}}.');
+    }));
+
+  it('that cannot be upgraded say so', () =>
+    withRows(async () => {
+      await database.sql`update jobs set payload_version = 3`;
+      await expect(enqueued(database.db, renamed, 'welcome')).rejects.toMatchObject({
+        code: 'PAYLOAD_NOT_UPGRADED',
+        data: { version: 3, newest: 2 },
+      });
+    }));
 });
 
 describe('assertEnqueued', () => {

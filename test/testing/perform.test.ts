@@ -47,6 +47,9 @@ describe('perform', () => {
       },
     );
     expect(seen).toEqual({ outcome: 'completed', result: { n: 432 } });
+    const meta = { trace: 'a', more: undefined };
+    await perform(registry, 'ping', (_, run) => void given.push(run.meta), undefined, { meta });
+    expect(given.at(-1)).toStrictEqual({ trace: 'a' }); // so does this
     expect(await perform(registry, 'ping', () => {})).toEqual({ outcome: 'completed', result: undefined });
   });
 
@@ -115,6 +118,62 @@ describe('perform', () => {
     expect(undone).toMatchObject({ outcome: 'failed' });
   });
 
+  it('knows one outcome, as a worker does: what comes after it is refused, or changes nothing', async () => {
+    const tx = { execute: async () => [], transaction: async () => {}, rollback: throws('rollback') };
+    const refused: unknown[] = [];
+    const refuses = (call: () => Promise<unknown>) => call().catch((error) => refused.push(error));
+    const completedTwice = await perform(
+      registry,
+      'count',
+      async (_, run) => {
+        await run.complete(tx, { n: 1 });
+        await refuses(() => run.complete(tx, { n: 2 }));
+        return run.snooze({ delayMs: 5 });
+      },
+      { n: 0 },
+    );
+    expect(completedTwice).toEqual({ outcome: 'completed', result: { n: 1 } });
+    const snoozed = await perform(
+      registry,
+      'ping',
+      async (_, run) => {
+        run.snooze({ delayMs: 5 });
+        await refuses(() => run.complete(tx));
+      },
+      undefined,
+    );
+    expect(snoozed).toEqual({ outcome: 'snoozed', when: { delayMs: 5 } });
+    let late = async (): Promise<unknown> => undefined;
+    const over = await perform(registry, 'ping', (_, run) => {
+      late = () => run.complete(tx);
+    });
+    expect(over).toEqual({ outcome: 'completed', result: undefined });
+    await refuses(() => late());
+    expect(refused).toMatchObject([
+      { code: 'JOB_ENDED', data: { move: 'complete' } },
+      { code: 'JOB_ENDED', data: { move: 'complete' } },
+      { code: 'JOB_LOST' },
+    ]);
+  });
+
+  it('lets what is said after complete(tx) count where the handler throws, as if that was rolled back', async () => {
+    const snoozed = await perform(registry, 'ping', async (_, run) => {
+      await run.complete({
+        execute: async () => [],
+        transaction: async () => {},
+        rollback: throws('rollback'),
+      });
+      run.snooze({ delayMs: 5 });
+      throw new Error('ignored');
+    });
+    expect(snoozed).toEqual({ outcome: 'snoozed', when: { delayMs: 5 } });
+  });
+
+  it('gives what `retry` throws to the test', async () => {
+    const faulty = defineJobs({ ping: job({ retry: throws(new Error('in retry')) }) });
+    await expect(perform(faulty, 'ping', throws('other'))).rejects.toThrow('in retry');
+  });
+
   it('aborts the signal when the test does', async () => {
     const controller = new AbortController();
     const waits = perform(
@@ -136,6 +195,7 @@ describe('perform', () => {
     ['a payload', [registry, 'send', () => {}, { to: new Date() }], 'INVALID_PAYLOAD'],
     ['an attempt', [registry, 'send', () => {}, to, { attempt: 0 }], 'INVALID_OPTION'],
     ['an option', [registry, 'send', () => {}, to, { attempts: 1 }], 'INVALID_OPTION'],
+    ['a meta', [registry, 'send', () => {}, to, { meta: 5 }], 'INVALID_OPTION'],
     ['a signal', [registry, 'send', () => {}, to, { signal: {} }], 'INVALID_OPTION'],
   ])('checks what it is given: %s', async (_what, given, code) => {
     await expect(Reflect.apply(perform, undefined, given)).rejects.toMatchObject({ code });

@@ -102,8 +102,8 @@ it('that has begun anew by its own transaction is looked for when its handler is
   const statements = createStatements(database.db, { statementMs: 10_000, gapMs: 60_000 });
   const settled: unknown[] = [];
   const events = createEvents();
-  const finisher = createFinisher(statements, table, events, ({ job }, dueInMs) =>
-    settled.push({ id: job.id, dueInMs }),
+  const finisher = createFinisher(statements, table, events, ({ job }, next) =>
+    settled.push({ id: job.id, ...next }),
   );
   const ends: unknown[] = [];
   events.on('completed', ({ job }) => ends.push(job.id));
@@ -117,13 +117,10 @@ it('that has begun anew by its own transaction is looked for when its handler is
     payloadVersion: 1,
   };
   const job = { ...claimed, id, lockedBy: 'w/1', timeoutMs: undefined, meta: undefined };
-  for (const anew of [true, false])
-    finisher.add({ job, durationMs: 1, completing: true, anew }, { move: 'complete' });
+  for (const anewOn of ['mail', undefined])
+    finisher.add({ job, durationMs: 1, completing: true, anewOn }, { move: 'complete' });
   await finisher.idle();
-  expect(settled).toEqual([
-    { id, dueInMs: 0 },
-    { id, dueInMs: null },
-  ]);
+  expect(settled).toEqual([{ id, queue: 'mail', dueInMs: 0 }, { id }]);
   expect(ends).toEqual([id, { lost: id }]);
 });
 

@@ -11,7 +11,7 @@ import { useDatabase } from '../support/database.js';
 import { row } from '../support/jobs.js';
 import { until } from '../support/until.js';
 import { createGate } from './gate.js';
-import { useWorkers } from './stage.js';
+import { type TaskHandler, useWorkers } from './stage.js';
 
 const database = useDatabase();
 const { startTask } = useWorkers(database);
@@ -249,6 +249,37 @@ it('comes too late after a heartbeat that found the job lost', async () => {
   await done.passed;
   expect(codes).toEqual(['JOB_LOST']);
   expect(seen).toMatchObject({ completed: [], lost: [{ during: 'handler' }] });
+});
+
+it.each<[what: string, says: TaskHandler, error: object]>([
+  ['snooze', (_, job) => job.snooze({ delayMs: 60_000 }), { code: 'JOB_ENDED', data: { move: 'snooze' } }],
+  ['discard', (_, job) => job.discard('pointless'), { message: 'pointless' }],
+])(
+  'that has committed is the end: a %s after it changes nothing, and is told',
+  async (_what, says, error) => {
+    const { add, seen } = await startTask(async (task, job) => {
+      await database.db.transaction((tx) => job.complete(tx));
+      return says(task, job);
+    });
+    const id = await add(1);
+    await until(() => seen.completed.length, { what: 'the end' });
+    expect(await row(database.sql, id)).toBeUndefined();
+    expect(seen.error).toMatchObject([{ during: 'handler', error }]);
+    expect(seen).toMatchObject({ snoozed: [], discarded: [], lost: [] });
+  },
+);
+
+it('that was rolled back leaves the job to what the handler says then', async () => {
+  const { add, seen } = await startTask(async (_, job) => {
+    const completing = database.db.transaction(async (tx) => {
+      await job.complete(tx);
+      throw new Error('the order is locked');
+    });
+    await completing.catch(() => job.snooze({ delayMs: 60_000 }));
+  });
+  await add(1);
+  await until(() => seen.snoozed.length, { what: 'the snooze' });
+  expect(seen).toMatchObject({ completed: [], error: [] });
 });
 
 it('that was rolled back does not hide that another has the job', async () => {

@@ -199,44 +199,43 @@ describe('a job that was named', () => {
     return lanes;
   };
 
-  it('is to be claimed by its id, once', () => {
-    const lanes = resting();
-    expect(lanes.named('mail')).toBeUndefined();
-    lanes.wakeFor('mail', 7);
+  it('is all there is to do in a queue that was empty, also while a look is under way or due', () => {
+    const lanes = createLanes(['mail'], 60_000);
+    expect(lanes.isQuiet('mail')).toBe(false); // nobody has looked yet
+    lanes.looking('mail');
+    expect(lanes.isQuiet('mail')).toBe(false);
+    lanes.looked('mail', short);
+    expect(lanes.isQuiet('mail')).toBe(true);
+    vi.advanceTimersByTime(60_001);
     expect(lanes.isDue('mail')).toBe(true);
-    expect(lanes.named('mail')).toBe(7);
-    expect(lanes.isDue('mail')).toBe(false);
-    expect(lanes.named('mail')).toBeUndefined();
+    expect(lanes.isQuiet('mail')).toBe(true);
+    lanes.looking('mail');
+    expect(lanes.isQuiet('mail')).toBe(true);
   });
 
   it.each<[string, (lanes: Lanes) => void]>([
-    ['another one was named', (lanes) => lanes.wakeFor('mail', 8)],
     ['there is said to be work', (lanes) => lanes.wake('mail', 'work')],
     ['there is said to be some later', (lanes) => lanes.wake('mail', 'later')],
-    ['another one falls due', (lanes) => lanes.dueIn('mail', 0)],
-    ['a look is due', () => vi.advanceTimersByTime(60_001)],
     ['the last look left jobs behind', (lanes) => lanes.looked('mail', { ...short, found: 1, full: true })],
+    ['the last look saw a part', (lanes) => lanes.looked('mail', { ...short, whole: false })],
   ])('is left to a look where %s', (_why, also) => {
     const lanes = resting();
-    lanes.wakeFor('mail', 7);
     also(lanes);
-    expect(lanes.isDue('mail')).toBe(true);
-    expect(lanes.named('mail')).toBeUndefined();
+    expect(lanes.isQuiet('mail')).toBe(false);
     lanes.looking('mail');
     lanes.looked('mail', short);
-    expect(lanes.isDue('mail')).toBe(false);
+    expect(lanes.isQuiet('mail')).toBe(true);
   });
 
   it('brings the next look nearer, however many come, and never puts it off', () => {
     const lanes = resting();
     const wait = () => lanes.untilDue(new Map([['mail', 1]]));
-    lanes.tookNamed('mail', false);
     expect(wait()).toBeGreaterThan(50_000);
-    lanes.tookNamed('mail', true);
+    lanes.foundNamed('mail');
     expect(wait()).toBeGreaterThan(20);
     expect(wait()).toBeLessThanOrEqual(50);
     vi.advanceTimersByTime(30);
-    lanes.tookNamed('mail', true);
+    lanes.foundNamed('mail');
     expect(wait()).toBeLessThanOrEqual(20);
   });
 });

@@ -23,6 +23,7 @@ export async function move(ids: readonly number[], unknown: number | undefined):
   await queue.runNow(tx, 1);
   await queue.update(tx, 'sendReceipt', 1, { orderId: 1 });
   await queue.update(tx, 'ping', 1, undefined);
+  await queue.update(tx, 'ping', 1);
 
   // What happened narrows what state there can be.
   const answer = await queue.cancel(tx, 1);

@@ -13,6 +13,10 @@ await queue.reschedule(tx, 1, { delayMs: 1, runAt: new Date() });
 await queue.update(tx, 'sendReceipt', 1, { orderId: '1' });
 // @ts-expect-error TS2345: Argument of type '"sendReciept"' is not assignable … "sendReceipt"
 await queue.update(tx, 'sendReciept', 1, { orderId: 1 });
+// @ts-expect-error TS2554: Expected 4 arguments, but got 3.
+await queue.update(tx, 'sendReceipt', 1);
+// @ts-expect-error TS2345: is not assignable to parameter of type
+await queue.update(tx, 'ping', 1, { orderId: 1 });
 declare const either: 'sendReceipt' | 'reindex';
 // @ts-expect-error TS2345: { courseId: number
 await queue.update(tx, either, 1, { orderId: 1 });
