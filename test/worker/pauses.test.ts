@@ -99,9 +99,14 @@ describe('a worker that listens', () => {
     expect(await waiting()).toBe(50);
   });
 
-  it('finds by its look at the sessions what nobody told of', async () => {
-    const { seen } = await listening();
+  it('sends no statement more for it, and finds by its look at the sessions what nobody told of', async () => {
+    const { db, sent } = logged();
+    const { seen } = await listening({ db, pollIntervalMs: 200 });
     await passes(2_100); // that look has said that the session listens
+    sent.length = 0;
+    await passes(2_100);
+    expect(claims(sent)).toBeGreaterThan(5);
+    expect(sent.filter((text) => text.includes('job_limits'))).toEqual([]);
     await database.sql`insert into job_limits (scope, name) values ('queue', 'default'), ('kind', 'unknown')`;
     await until(() => seen.paused.length, { what: 'the pause', timeoutMs: lookedMs });
     await database.sql`truncate job_limits`;
