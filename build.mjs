@@ -59,12 +59,15 @@ type IsV1 = 'PgAsyncDatabase' extends keyof typeof import('drizzle-orm/pg-core')
 export type JobsTable<R extends RowTypes = RowTypes> = IsV1 extends true ? v1.JobsTable<R> : v0.JobsTable<R>;
 /** The table behind \`onDuplicate: 'throttle'\`: a row for each kind and key that has its job of a period. */
 export type JobThrottleTable = IsV1 extends true ? v1.JobThrottleTable : v0.JobThrottleTable;
+/** The table behind \`queue.pause\`: a row for each name of what is paused. */
+export type JobLimitsTable = IsV1 extends true ? v1.JobLimitsTable : v0.JobLimitsTable;
 /** The tables of the library as an app has them, typed by a registry. All but \`jobs\` are for one feature each. */
 export type QueueTables<R extends RowTypes = RowTypes> = IsV1 extends true ? v1.QueueTables<R> : v0.QueueTables<R>;
 
 export declare const queueTables: IsV1 extends true ? typeof v1.queueTables : typeof v0.queueTables;
 export declare const jobs: IsV1 extends true ? typeof v1.jobs : typeof v0.jobs;
 export declare const jobThrottle: IsV1 extends true ? typeof v1.jobThrottle : typeof v0.jobThrottle;
+export declare const jobLimits: IsV1 extends true ? typeof v1.jobLimits : typeof v0.jobLimits;
 `,
 );
 

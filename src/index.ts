@@ -16,6 +16,7 @@ export type {
   ReplayOptions,
   RescheduleTime,
 } from './queue/moves.js';
+export type { Pausable, PauseAnswer, Paused, Pauses } from './queue/pauses.js';
 export type { EmptyItem, EnqueueItem, Queue, QueueOptions } from './queue/queue.js';
 export { createQueue } from './queue/queue.js';
 export type { ReadableRow, ReadRow } from './queue/read-row.js';

@@ -4,7 +4,7 @@
  * Each table is exported exactly once and there is no default export: drizzle-kit 1.0 refuses the same table twice.
  */
 
-export type { JobsTable, JobThrottleTable, QueueTables } from './database/tables.js';
-export { jobs, jobThrottle, queueTables } from './database/tables.js';
+export type { JobLimitsTable, JobsTable, JobThrottleTable, QueueTables } from './database/tables.js';
+export { jobLimits, jobs, jobThrottle, queueTables } from './database/tables.js';
 export type { JobError } from './words/row-types.js';
 export type { State } from './words/states.js';

@@ -1,8 +1,8 @@
 /** `checkSchema`: does the database have what this version of the library needs? */
 
-import { type AnyQueueTables, checkTables } from '../database/any-tables.js';
+import { type AnyQueueTables, checkTables, publicTables } from '../database/any-tables.js';
 import { assertExecutor, type Executor } from '../database/executor.js';
-import { jobs, jobThrottle, type QueueTables } from '../database/tables.js';
+import type { QueueTables } from '../database/tables.js';
 import { type Catalog, type CatalogTable, readCatalog } from '../sql/catalog.js';
 import { quotedName } from '../sql/storage.js';
 import { checkKeys } from '../words/checks.js';
@@ -11,9 +11,9 @@ import { accessProblems } from './access.js';
 import { fullName } from './ddl.js';
 import { type ExpectedTable, expectedTable } from './expected.js';
 import { needs, type QueueRole } from './needs.js';
+import { optionalTablesProblems } from './optional-tables.js';
 import { problem, type SchemaProblem } from './problem.js';
 import { storageProblems, structureProblems } from './structure.js';
-import { throttleProblems } from './throttle.js';
 
 const oldestServer = 130_000;
 
@@ -39,7 +39,7 @@ export async function checkSchema(
 ): Promise<readonly SchemaProblem[]> {
   assertExecutor(db);
   checkKeys('checkSchema(…)', options, ['tables', 'role']);
-  const { tables = { jobs, jobThrottle }, role = 'worker' } = options;
+  const { tables = publicTables, role = 'worker' } = options;
   if (!Object.hasOwn(needs, role))
     throw invalidOption('role', `one of ${Object.keys(needs).join(', ')}`, role);
   return schemaProblems(db, checkTables(tables), role);
@@ -55,8 +55,8 @@ export async function schemaProblems(
   const catalog = await readCatalog(db, expected.schema, expected.name);
   const problems = [...serverProblems(catalog, role), ...tableProblems(expected, catalog, role)];
   // Where there is no jobs table of ours, that is all there is to say.
-  if (!tables.jobThrottle || !catalog.table || !isOurs(expected, catalog.table)) return problems;
-  return [...problems, ...(await throttleProblems(db, tables.jobThrottle, role))];
+  if (!catalog.table || !isOurs(expected, catalog.table)) return problems;
+  return [...problems, ...(await optionalTablesProblems(db, tables, role))];
 }
 
 function serverProblems({ server }: Catalog, role: QueueRole): SchemaProblem[] {

@@ -67,3 +67,11 @@ export const throttleNeeds: { readonly [Role in QueueRole]: readonly Need[] } = 
   reader: [],
   operator: [],
 };
+
+/** The same for the table of what is paused. */
+export const limitsNeeds: { readonly [Role in QueueRole]: readonly Need[] } = {
+  enqueuer: [],
+  worker: [{ command: 'select' }],
+  reader: [{ command: 'select' }],
+  operator: [{ command: 'select' }, { command: 'insert', columns: ['scope', 'name'] }, { command: 'delete' }],
+};

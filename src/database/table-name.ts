@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { type SQL, sql } from 'drizzle-orm';
 import { getTableConfig } from 'drizzle-orm/pg-core';
-import type { JobsTable, JobThrottleTable } from './tables.js';
+import type { JobLimitsTable, JobsTable, JobThrottleTable } from './tables.js';
 
 /** What the statements in `sql/` take as their table: its name as a piece of SQL. */
 export type TableName = SQL;
@@ -26,16 +26,22 @@ export function channelOfKey(key: string): string {
   return `drizzle_queue_${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
 }
 
-export function tableName(table: JobsTable | JobThrottleTable): TableName {
+/** Any of the library's tables. */
+type QueueTable = JobsTable | JobThrottleTable | JobLimitsTable;
+
+export function tableName(table: QueueTable): TableName {
   const { schema, name } = tablePlace(table);
   return sql`${sql.identifier(schema)}.${sql.identifier(name)}`;
 }
 
-/** A table declared without a schema is in `public`: that is where drizzle-kit puts it. */
-export function tablePlace(table: JobsTable | JobThrottleTable): {
+/** Where a table is, as catalogs have it. */
+export interface TablePlace {
   readonly schema: string;
   readonly name: string;
-} {
+}
+
+/** A table declared without a schema is in `public`: that is where drizzle-kit puts it. */
+export function tablePlace(table: QueueTable): TablePlace {
   const { schema = 'public', name } = getTableConfig(table);
   return { schema, name };
 }

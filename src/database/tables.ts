@@ -126,31 +126,62 @@ function jobThrottleTable(table: PgTableFn<string | undefined>) {
   );
 }
 
+function jobLimitsTable(table: PgTableFn<string | undefined>) {
+  return table(
+    'job_limits',
+    {
+      id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+      scope: text('scope', { enum: ['queue', 'kind'] }).notNull(),
+      /** Of the queue; or what rows of the kind may be called: each of its names has a row. */
+      name: text('name').notNull(),
+      pausedAt: time('paused_at').notNull().defaultNow(),
+    },
+    (limit) => [
+      uniqueIndex('job_limits_name').on(limit.scope, limit.name), // as above, no primary key of both
+      check('job_limits_scope', sql`scope in ('queue', 'kind')`),
+      check('job_limits_names', sql`char_length(name) between 1 and 128`),
+    ],
+  );
+}
+
 /** The jobs table with rows typed by a registry. */
 export type JobsTable<R extends RowTypes = RowTypes> = ReturnType<typeof jobsTable<R>>;
 
 /** The table behind `onDuplicate: 'throttle'`: a row for each kind and key that has its job of a period. */
 export type JobThrottleTable = ReturnType<typeof jobThrottleTable>;
 
+/** The table behind `queue.pause`: a row for each name of what is paused. */
+export type JobLimitsTable = ReturnType<typeof jobLimitsTable>;
+
 /** The tables of the library as an app has them, typed by a registry. All but `jobs` are for one feature each. */
 export interface QueueTables<R extends RowTypes = RowTypes> {
   readonly jobs: JobsTable<R>;
   /** For `onDuplicate: 'throttle'`. */
   readonly jobThrottle?: JobThrottleTable | undefined;
+  /** For `queue.pause`. */
+  readonly jobLimits?: JobLimitsTable | undefined;
 }
 
 /**
  * Makes the tables anew, for a Postgres schema of their own:
- * `export const { jobs, jobThrottle } = queueTables({ schema: pgSchema('work') })` in the app's schema file, and
- * `createQueue(registry, { tables: { jobs, jobThrottle } })`. Call it once: two calls are two sets of tables for drizzle-kit.
+ * `export const { jobs, jobThrottle, jobLimits } = queueTables({ schema: pgSchema('work') })` in the app's schema file, and
+ * `createQueue(registry, { tables: { jobs, jobThrottle, jobLimits } })`. Call it once: two calls are two sets of tables for drizzle-kit.
  *
  * @param options.schema what `pgSchema(…)` of drizzle-orm/pg-core gives; the tables are in `public` without it
  */
 export function queueTables<R extends RowTypes = RowTypes>(
   options: { readonly schema?: { readonly table: PgTableFn<string> } | undefined } = {},
-): { readonly jobs: JobsTable<R>; readonly jobThrottle: JobThrottleTable } {
+): {
+  readonly jobs: JobsTable<R>;
+  readonly jobThrottle: JobThrottleTable;
+  readonly jobLimits: JobLimitsTable;
+} {
   const table = options.schema ? options.schema.table : pgTable;
-  return { jobs: jobsTable<R>(table), jobThrottle: jobThrottleTable(table) };
+  return {
+    jobs: jobsTable<R>(table),
+    jobThrottle: jobThrottleTable(table),
+    jobLimits: jobLimitsTable(table),
+  };
 }
 
 /** The jobs table in `public`: what `export * from 'drizzle-queue/schema'` adds to the app's schema. */
@@ -158,3 +189,6 @@ export const jobs: JobsTable = jobsTable<RowTypes>(pgTable);
 
 /** The table behind `onDuplicate: 'throttle'`, in `public`. */
 export const jobThrottle: JobThrottleTable = jobThrottleTable(pgTable);
+
+/** The table behind `queue.pause`, in `public`. */
+export const jobLimits: JobLimitsTable = jobLimitsTable(pgTable);

@@ -8,11 +8,11 @@ import { enqueueOnceMany, keyText } from '../sql/enqueue-once-many.js';
 import { enqueueReplacing } from '../sql/enqueue-replacing.js';
 import { enqueueThrottled } from '../sql/enqueue-throttled.js';
 import type { JobNotification, Notifications } from '../sql/notify.js';
-import { errorBrief } from '../words/error-text.js';
 import { QueueError, show } from '../words/errors.js';
 import { batches } from './batches.js';
 import type { Dedupe } from './dedupe.js';
 import type { CheckedJob } from './enqueue-options.js';
+import { tableNotGiven, tableNotThere } from './table-missing.js';
 
 /** Races take two or three; a job that cannot be seen would take them for ever. */
 const mostTries = 10;
@@ -56,10 +56,10 @@ async function insertOnce(
   const { onDuplicate, maxWaitMs, periodMs } = job.dedupe;
   if (onDuplicate === 'skip') return enqueueOnce(tx, jobs, job, notifications);
   if (onDuplicate === 'throttle') {
-    if (!throttle) throw notGiven();
+    if (!throttle) throw tableNotGiven(throttleTable);
     return enqueueThrottled(tx, jobs, throttle, { ...job, periodMs }, notifications).catch(
       (error: unknown) => {
-        throw isTableFault(error) ? notThere(error) : error;
+        throw isTableFault(error) ? tableNotThere(throttleTable, error) : error;
       },
     );
   }
@@ -141,28 +141,15 @@ function sortedByKey(list: readonly Keyed[]): Keyed[] {
 
 /** Throws where a job needs a table that the app has not given: before any SQL, so that a transaction stays usable. */
 export function checkKeyedTables({ throttle }: KeyedTables, list: readonly CheckedJob[]): void {
-  if (!throttle && list.some(({ dedupe }) => dedupe?.onDuplicate === 'throttle')) throw notGiven();
+  if (!throttle && list.some(({ dedupe }) => dedupe?.onDuplicate === 'throttle'))
+    throw tableNotGiven(throttleTable);
 }
 
-const needsTable = "`onDuplicate: 'throttle'` needs the table `job_throttle`";
-
-function notGiven(): QueueError {
-  return new QueueError(
-    'TABLE_MISMATCH',
-    `${needsTable}, which the \`tables\` of createQueue(…) lack. Export \`jobThrottle\` of queueTables(…) from the app's ` +
-      'schema file, make a migration of it, and give both: `{ tables: { jobs, jobThrottle } }`.',
-    { data: { table: 'job_throttle' } },
-  );
-}
-
-function notThere(cause: unknown): QueueError {
-  return new QueueError(
-    'TABLE_MISMATCH',
-    `${needsTable}: ${errorBrief(cause)}. Export it from the app's schema file (\`export * from 'drizzle-queue/schema'\`), ` +
-      'then run: npx drizzle-kit generate && npx drizzle-kit migrate.',
-    { data: { table: 'job_throttle' }, cause },
-  );
-}
+const throttleTable = {
+  name: 'job_throttle',
+  exported: 'jobThrottle',
+  feature: "`onDuplicate: 'throttle'`",
+};
 
 function notSeen({ kind, key }: Keyed): QueueError {
   return new QueueError(

@@ -1,7 +1,7 @@
 /** `createQueue`: the typed surface over the statements of `sql/` for those who enqueue, and for a person's moves. */
-import { type AnyQueueTables, checkTables } from '../database/any-tables.js';
+import { type AnyQueueTables, checkTables, publicTables } from '../database/any-tables.js';
 import { assertExecutor, assertTransaction, type Executor, type Transaction } from '../database/executor.js';
-import { jobs, jobThrottle, type QueueTables } from '../database/tables.js';
+import type { QueueTables } from '../database/tables.js';
 import { type AnyRegistry, assertRegistry, type JobTypes, type Registry } from '../registry/registry.js';
 import { checkKeys, trueOrFalse, wholeNumber } from '../words/checks.js';
 import { invalidOption, QueueError } from '../words/errors.js';
@@ -17,8 +17,10 @@ import type { Enqueued } from './enqueued.js';
 import { createInserts } from './insert.js';
 import { type AnyRow, isKind, type RowOfKind } from './is-kind.js';
 import { createMoves } from './make-moves.js';
+import { createPauses } from './make-pauses.js';
 import { createReading } from './make-reading.js';
 import type { Moves } from './moves.js';
+import type { Pauses } from './pauses.js';
 import { type ReadableRow, type ReadRow, readRow } from './read-row.js';
 import type { Reading } from './reading.js';
 
@@ -34,8 +36,8 @@ export interface EmptyItem<Kind, Queue extends string = never> extends EnqueueOp
   readonly payload?: undefined;
 }
 
-/** Enqueues jobs of a registry's kinds, moves and reads those that are there. `Tx` is what it takes as first argument. */
-export interface Queue<R extends AnyRegistry, Tx = Executor> extends Moves<R, Tx>, Reading<R> {
+/** Enqueues jobs of a registry's kinds, moves and reads those that are there, and pauses. `Tx` is what it takes as first argument. */
+export interface Queue<R extends AnyRegistry, Tx = Executor> extends Moves<R, Tx>, Pauses<R, Tx>, Reading<R> {
   readonly registry: R;
   /** The tables that drizzle-kit sees, with the registry's types: for joins with the app's own. */
   readonly tables: QueueTables<R>;
@@ -133,7 +135,7 @@ export function createQueue<Kinds extends JobTypes>(
 ): Queue<Registry<Kinds>> {
   checkKeys('createQueue(…)', options, ['requireTransaction', 'tables', 'maxPayloadBytes']);
   assertRegistry(registry);
-  const { requireTransaction = false, tables = { jobs, jobThrottle }, maxPayloadBytes = 1_048_576 } = options;
+  const { requireTransaction = false, tables = publicTables, maxPayloadBytes = 1_048_576 } = options;
   wholeNumber('maxPayloadBytes', maxPayloadBytes, 2, 100_000_000);
   trueOrFalse('requireTransaction', requireTransaction);
   const checked = checkTables(tables);
@@ -143,10 +145,12 @@ export function createQueue<Kinds extends JobTypes>(
       ? assertTransaction(tx, 'This queue was made with `requireTransaction: true`.')
       : assertExecutor(tx);
   const moves = createMoves({ registry, jobs: checked.jobs, maxPayloadBytes, assertUsable });
+  const pauses = createPauses({ registry, tables: checked, assertUsable });
 
   const queue = Object.freeze({
     registry,
     ...(moves as unknown as Moves<Registry<Kinds>, Executor>), // what comes back depends on what is given
+    ...(pauses as unknown as Pauses<Registry<Kinds>, Executor>), // as below
     ...(createReading(registry, checked.jobs) as unknown as Reading<Registry<Kinds>>), // the registry's types are in no value
     // The same objects under the registry's types: what a column's type is, no value shows.
     tables: tables as unknown as QueueTables<Registry<Kinds>>,

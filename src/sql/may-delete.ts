@@ -2,11 +2,9 @@
 import { sql } from 'drizzle-orm';
 import type { Executor } from '../database/executor.js';
 import { numberOf, rows } from '../database/rows.js';
+import type { TablePlace } from '../database/table-name.js';
 
-export async function mayDelete(
-  db: Executor,
-  { schema, name }: { readonly schema: string; readonly name: string },
-): Promise<boolean> {
+export async function mayDelete(db: Executor, { schema, name }: TablePlace): Promise<boolean> {
   const [row] = await rows(
     db,
     sql`

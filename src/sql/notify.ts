@@ -4,6 +4,7 @@ import type { Executor } from '../database/executor.js';
 import { textArray } from '../database/parameters.js';
 import { rows } from '../database/rows.js';
 import type { Session } from '../database/session.js';
+import { noticeText } from '../words/notice.js';
 
 export interface Notifications {
   readonly channel: string;
@@ -36,6 +37,12 @@ export function notifiedOf(notifications: Notifications | JobNotification, id: S
 /** The expression that sends however many, by one text: how many there are. */
 export function notifiedAll({ channel, texts }: Notifications): SQL {
   return sql`(select count(pg_catalog.pg_notify(${channel}::text, said.text)) from unnest(${textArray(texts)}) as said(text))`;
+}
+
+/** The aggregate that tells of pauses, over the rows that have changed: how many they are. Postgres sends one of the same. */
+export function pausesNotified(channel: string): SQL {
+  const text = noticeText({ type: 'pauses' });
+  return sql`count(pg_catalog.pg_notify(${channel}::text, ${text}::text))`;
 }
 
 /** Sends them. Fails on a standby. */

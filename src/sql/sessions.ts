@@ -8,6 +8,7 @@ import { idArray, intArray } from '../database/parameters.js';
 import { numberOf, type Row, rows, textOf } from '../database/rows.js';
 import type { Session } from '../database/session.js';
 import type { TableName } from '../database/table-name.js';
+import { pausesText } from './find-pauses.js';
 
 /** A lock by the two numbers of `pg_advisory_lock(int, int)`, unsigned as `pg_locks` shows them. */
 export interface SessionLock {
@@ -89,16 +90,19 @@ export interface SessionsLook {
   readonly listening: boolean;
   /** Whether any job is running. */
   readonly running: boolean;
+  /** What is paused, as `pausesText` has it, where that was asked. */
+  readonly pauses: string | undefined;
   /** The database's clock at the look, in seconds since 1970. */
   readonly atS: number;
 }
 
-/** One look at all of a group. */
+/** One look at all of a group; with `limits`, also at what is paused. */
 export async function lookAtSessions(
   session: Session,
   jobs: TableName,
   group: number,
   channel: string,
+  limits?: TableName | undefined,
 ): Promise<SessionsLook> {
   const result = await rows(
     session,
@@ -106,12 +110,13 @@ export async function lookAtSessions(
 select null as pid, null as key, null as queue,
        (${channel}::text in (select said.channel from pg_catalog.pg_listening_channels() as said(channel)))::text as listening,
        exists (select from ${jobs} as job where job.state = 'running')::text as running,
+       ${limits ? pausesText(limits) : sql`null`} as pauses,
        (extract(epoch from clock_timestamp())::float8 * 1000::float8)::bigint::text as ms
 union all
 select lock.pid::text,
        case when lock.classid::bigint = ${group}::bigint then lock.objid::text end,
        case when lock.classid::bigint = ${queuesGroup(group)}::bigint then lock.objid::text end,
-       null, null, null
+       null, null, null, null
 from   pg_catalog.pg_locks as lock
 where  ${isOfGroups([group, queuesGroup(group)])}`,
   );
@@ -119,8 +124,15 @@ where  ${isOfGroups([group, queuesGroup(group)])}`,
     held: heldOf(result),
     listening: result.some((row) => row['listening'] === 'true'),
     running: result.some((row) => row['running'] === 'true'),
+    pauses: textIn(result, 'pauses'),
     atS: numberOf(result.find((row) => row['ms'] != null)?.['ms']) / 1_000,
   };
+}
+
+/** The one text that a row has in this column. */
+function textIn(result: readonly Row[], column: string): string | undefined {
+  const row = result.find((row) => row[column] != null);
+  return row && textOf(row[column]);
 }
 
 function heldOf(result: readonly Row[]): Map<number, ReadonlySet<number>> {

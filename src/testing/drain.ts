@@ -1,10 +1,8 @@
 /** `drain`: runs due jobs inside a transaction, which the test rolls back. */
 import { randomBytes } from 'node:crypto';
-import type { AnyQueueTables } from '../database/any-tables.js';
-import { checkTables } from '../database/any-tables.js';
+import { type AnyQueueTables, checkTables, publicTables } from '../database/any-tables.js';
 import { assertTransaction, type Transaction } from '../database/executor.js';
-import { tableName } from '../database/table-name.js';
-import { jobs as publicJobs } from '../database/tables.js';
+import { tableName, tablePlace } from '../database/table-name.js';
 import type { Handlers } from '../registry/handlers.js';
 import {
   type AnyRegistry,
@@ -14,12 +12,16 @@ import {
   type Registry,
 } from '../registry/registry.js';
 import { claim } from '../sql/claim.js';
+import type { Served } from '../sql/claim-next.js';
+import { findPauses } from '../sql/find-pauses.js';
+import { mayRead } from '../sql/may-read.js';
 import { endSavepoint, setSavepoint } from '../sql/savepoint.js';
 import { makeDue } from '../sql/test-time.js';
 import { checkFunction, checkKeys, trueOrFalse, wholeNumber } from '../words/checks.js';
 import { invalidOption, QueueError, show } from '../words/errors.js';
 import { checkHandlers } from '../worker/check-options.js';
 import { isDiscard } from '../worker/discard.js';
+import { whatIsPaused } from '../worker/what-is-paused.js';
 import { type DrainedRun, runInside } from './run-inside.js';
 
 /** What {@link drain} takes besides the transaction. */
@@ -52,6 +54,8 @@ export interface DrainOptions<Kinds extends JobTypes> {
  * more in a transaction then. A handler that caught such an error and resolved has failed (`JOB_ROLLED_BACK`; its `snooze` or
  * `discard` stands): a statement that may fail has to be in a `tx.transaction(…)` of its own.
  *
+ * Jobs of what is paused are left, as they are by workers.
+ *
  * Due jobs that were there before run as well: roll them back, or use a database without.
  *
  * @throws QueueError `TRANSACTION_REQUIRED`, `INVALID_EXECUTOR`, `INVALID_OPTION`, `UNKNOWN_KIND`, `DRAIN_LIMIT`, `WORKER_BUSY`
@@ -67,9 +71,10 @@ export async function drain(
 ): Promise<DrainedRun<string>[]> {
   assertTransaction(tx, 'drain(tx, …) runs jobs in a transaction that the test rolls back.');
   checkKeys('drain(…)', options, ['registry', 'handlers', 'tables', 'throwErrors', 'limit']);
-  const { registry, handlers, tables = { jobs: publicJobs } } = options;
+  const { registry, handlers, tables = publicTables } = options;
   assertRegistry(registry);
-  const table = tableName(checkTables(tables).jobs);
+  const { jobs, jobLimits } = checkTables(tables);
+  const table = tableName(jobs);
   const throwErrors = trueOrFalse('throwErrors', options.throwErrors ?? false);
   const limit = wholeNumber('limit', options.limit ?? 1_000, 1, 1_000_000);
   const kinds = checkHandlers(registry, kindsOf(registry, handlers), handlers);
@@ -78,10 +83,9 @@ export async function drain(
   let claims = 0;
 
   /** Claims and runs one of this queue; false where there is none. */
-  async function runNext(queue: string): Promise<boolean> {
+  async function runNext(queue: string, served: Served): Promise<boolean> {
     const lockedBy = `${name}/${++claims}`;
-    const versions = [...kinds.values()].map(({ version }) => version);
-    const request = { want: new Map([[queue, 1]]), kinds: [...kinds.keys()], versions, lockedBy };
+    const request = { want: new Map([[queue, 1]]), ...served, lockedBy };
     const [job] = (await claim(tx, table, request)).jobs;
     const kind = job && kinds.get(job.kind);
     if (!kind) return false;
@@ -100,10 +104,13 @@ export async function drain(
     // Of a transaction that has ended no statement knows, and what was claimed by one would stay so.
     await setSavepoint(tx);
     await endSavepoint(tx);
+    const limits = jobLimits && (await mayRead(tx, tablePlace(jobLimits))) ? tableName(jobLimits) : undefined;
     for (let more = true; more; ) {
       more = false;
-      for (const queue of await makeDue(tx, table, [...kinds.keys()])) {
-        if (await runNext(queue)) more = true;
+      // Each time anew: a handler may pause what it is part of.
+      const { queues, served } = whatIsPaused(kinds, limits ? (await findPauses(tx, limits)).pauses : []);
+      for (const queue of await makeDue(tx, table, served.kinds)) {
+        if (!queues.has(queue) && (await runNext(queue, served))) more = true;
       }
     }
     return runs;

@@ -61,6 +61,11 @@ export interface JoinedNotice {
   readonly queues: readonly number[];
 }
 
+/** Something was paused or resumed: what is paused now is to be read anew. */
+export interface PausesNotice {
+  readonly type: 'pauses';
+}
+
 export type Notice =
   | WorkNotice
   | JobNotice
@@ -68,7 +73,8 @@ export type Notice =
   | MoreNotice
   | LeftNotice
   | ChangedNotice
-  | JoinedNotice;
+  | JoinedNotice
+  | PausesNotice;
 
 /** The line of a notice; Postgres takes 7,999 bytes. */
 export function noticeText(notice: Notice): string {
@@ -87,6 +93,8 @@ export function noticeText(notice: Notice): string {
       return `changed ${notice.ids.join(' ')}`;
     case 'joined':
       return ['joined', notice.key, ...notice.queues].join(' ');
+    case 'pauses':
+      return notice.type;
   }
 }
 
@@ -104,6 +112,7 @@ export function noticeOf(text: string): Notice | undefined {
   if (key !== undefined) return { type: 'left', key: Number(key) };
   const [, ids] = /^changed (\d{1,16}(?: \d{1,16})*)$/.exec(text) ?? [];
   if (ids !== undefined) return { type: 'changed', ids: ids.split(' ').map(Number) };
+  if (text === 'pauses') return { type: 'pauses' };
   const [, joined] = /^joined (\d{1,15}(?: \d{1,15})*)$/.exec(text) ?? [];
   const [first, ...queues] = joined?.split(' ').map(Number) ?? [];
   return first === undefined ? undefined : { type: 'joined', key: first, queues };

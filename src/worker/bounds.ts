@@ -33,6 +33,8 @@ export interface Bounds {
     looks: ReadonlyMap<string, Look>,
     tookMs: number,
   ): void;
+  /** Jobs may lie anywhere in the queue. */
+  forget(queue: string): void;
 }
 
 export function createBounds(): Bounds {
@@ -78,5 +80,6 @@ export function createBounds(): Bounds {
         if (!given.has(queue)) wholeAt.set(queue, nextWholeAt);
       }
     },
+    forget: (queue) => void known.delete(queue),
   };
 }

@@ -1,9 +1,8 @@
 /** A worker's options checked once, and frozen with every default filled in. */
-import { checkTables } from '../database/any-tables.js';
+import { checkTables, publicTables } from '../database/any-tables.js';
 import { assertExecutor, isSingleClient, isTransaction } from '../database/executor.js';
 import { sessionOpener } from '../database/session.js';
 import { tableName } from '../database/table-name.js';
-import * as publicTables from '../database/tables.js';
 import { namesOf } from '../registry/aliases.js';
 import type { KindsOn } from '../registry/handlers.js';
 import { jobDefaults } from '../registry/job-options.js';
@@ -46,7 +45,7 @@ export function checkWorkerOptions<
     registry,
     queues,
     handlers,
-    tables = { jobs: publicTables.jobs, jobThrottle: publicTables.jobThrottle },
+    tables = publicTables,
     pollIntervalMs = 1_000,
     heartbeatMs = 10_000,
     graceMs = 25_000,

@@ -5,7 +5,7 @@
 import { isRowFault } from '../database/sqlstate.js';
 import type { TableName } from '../database/table-name.js';
 import { type Claimed, type ClaimedJob, type ClaimRequest, claim, findNext } from '../sql/claim.js';
-import type { Level, Wanted } from '../sql/claim-next.js';
+import type { Level, Served, Wanted } from '../sql/claim-next.js';
 import { claimTold } from '../sql/claim-told.js';
 import { errorBrief } from '../words/error-text.js';
 import { QueueError } from '../words/errors.js';
@@ -17,9 +17,8 @@ interface ClaimsOptions {
   readonly table: TableName;
   /** `<worker>`: claims are `<worker>/<n>`. */
   readonly worker: string;
-  readonly kinds: readonly string[];
-  /** Of each of the kinds, the newest version of its payloads. */
-  readonly versions: readonly number[];
+  /** The kinds to claim now, each with the newest version of its payloads. */
+  served(): Served;
   /** Hears of a claim whose answer was lost: it may have been committed all the same. */
   orphaned(lockedBy: string): void;
 }
@@ -41,7 +40,7 @@ export interface Claims {
 export function createClaims(
   statements: Statements,
   events: Events,
-  { table, worker, kinds, versions, orphaned }: ClaimsOptions,
+  { table, worker, served, orphaned }: ClaimsOptions,
 ): Claims {
   const refused = createRefused();
   let claims = 0;
@@ -117,7 +116,7 @@ export function createClaims(
       if (refused.ids().includes(id)) return 'gone';
       const lockedBy = `${worker}/${++claims}`;
       try {
-        const request = { id, queue, kinds, versions, lockedBy };
+        const request = { id, queue, ...served(), lockedBy };
         const job = await statements.send((db) => claimTold(db, table, request), {
           late: () => orphaned(lockedBy),
         });
@@ -129,7 +128,7 @@ export function createClaims(
       }
     },
     async take(want, levels, due) {
-      const request = { want, kinds, versions, except: refused.ids() };
+      const request = { want, ...served(), except: refused.ids() };
       try {
         return await claimOnce({ ...request, levels, due });
       } catch (error) {

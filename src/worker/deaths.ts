@@ -45,6 +45,7 @@ export async function watchDeaths(
     statements,
     table,
     channel,
+    limits,
     events,
     alarm,
     over,
@@ -54,6 +55,8 @@ export async function watchDeaths(
     readonly statements: Statements;
     readonly table: TableName;
     readonly channel: string;
+    /** The table of what is paused, where it can be read. */
+    limits(): TableName | undefined;
     readonly events: Events;
     readonly alarm: Alarm;
     over(): boolean;
@@ -108,7 +111,7 @@ export async function watchDeaths(
   }
 
   while (!over()) {
-    const look = await answered(lookAtSessions(session, table, lock.group, channel));
+    const look = await answered(lookAtSessions(session, table, lock.group, channel, limits()));
     await looked(look);
     const { held, running, atS } = look;
     for (const key of held.keys()) {

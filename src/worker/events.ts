@@ -16,6 +16,11 @@ export interface JobInfo {
   readonly lockedBy: string;
 }
 
+/** A queue, or a kind under the name that the registry has for it. */
+export type PausedPart =
+  | { readonly queue: string; readonly kind?: undefined }
+  | { readonly kind: string; readonly queue?: undefined };
+
 /** Events by name. Those about a job's end come when the end is written, not when the handler returns. */
 export interface WorkerEvents {
   started: { readonly worker: string };
@@ -23,6 +28,10 @@ export interface WorkerEvents {
   problem: SchemaProblem;
   /** From now on the worker is told of new jobs; again after each loss of the connection it listens on. */
   listening: { readonly channel: string };
+  /** A queue that the worker serves, or a kind, is paused, or was already when it started; no job of it starts any more. */
+  paused: PausedPart;
+  /** It is not paused any more. */
+  resumed: PausedPart;
   /** One claim that brought jobs. */
   claimed: { readonly jobs: readonly JobInfo[]; readonly durationMs: number };
   completed: { readonly job: JobInfo; readonly durationMs: number };
@@ -95,6 +104,8 @@ const names: readonly (keyof WorkerEvents)[] = [
   'started',
   'problem',
   'listening',
+  'paused',
+  'resumed',
   'claimed',
   'completed',
   'failed',

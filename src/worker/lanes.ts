@@ -38,6 +38,8 @@ export interface Lanes {
   looking(queue: string): Purpose;
   /** Told of what a look into a queue found. */
   looked(queue: string, look: QueueLook): void;
+  /** Forgets the queue's looks, and is due now. */
+  beginAnew(queue: string): void;
 }
 
 export interface Purpose {
@@ -84,19 +86,7 @@ interface Lane {
 
 export function createLanes(queues: Iterable<string>, pollIntervalMs: number): Lanes {
   const lanes = new Map<string, Lane>();
-  for (const queue of queues) {
-    lanes.set(queue, {
-      dueAt: 0,
-      notBefore: 0,
-      promisedAt: Number.POSITIVE_INFINITY,
-      told: false,
-      woken: { ...notWoken },
-      resting: false,
-      foundAt: Number.NEGATIVE_INFINITY,
-      tookMs: [],
-      pause: createPause(shortestPollMs, pollIntervalMs, pollIntervalMs),
-    });
-  }
+  for (const queue of queues) lanes.set(queue, newLane(pollIntervalMs));
 
   function dueAt(queue: string): number {
     const lane = lanes.get(queue);
@@ -164,5 +154,20 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       const eachMs = lane.tookMs.length === costlyLooks ? Math.min(...lane.tookMs) : 0;
       lane.notBefore = eachMs > costlyMs ? now + Math.min(9 * eachMs, longestCostMs) : 0;
     },
+    beginAnew: (queue) => void lanes.set(queue, newLane(pollIntervalMs)),
+  };
+}
+
+function newLane(pollIntervalMs: number): Lane {
+  return {
+    dueAt: 0,
+    notBefore: 0,
+    promisedAt: Number.POSITIVE_INFINITY,
+    told: false,
+    woken: { ...notWoken },
+    resting: false,
+    foundAt: Number.NEGATIVE_INFINITY,
+    tookMs: [],
+    pause: createPause(shortestPollMs, pollIntervalMs, pollIntervalMs),
   };
 }

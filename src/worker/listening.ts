@@ -15,6 +15,7 @@ import { atMost } from './deadline.js';
 import { watchDeaths } from './deaths.js';
 import type { Events } from './events.js';
 import type { Settings } from './options.js';
+import type { Paused } from './paused.js';
 import { differentDatabase, notListening } from './problems.js';
 import { answered, createSessionKeeper, lockOf } from './session.js';
 import type { Statements } from './statements.js';
@@ -53,6 +54,7 @@ interface ListeningOptions {
   lookFor(queue: string, id: number): void;
   /** Rows were changed. */
   changed(ids: readonly number[]): void;
+  readonly paused: Pick<Paused, 'known' | 'heard' | 'table' | 'looked' | 'ended'>;
   /** The session was lost, and the worker lives. */
   lost(): void;
   /** Whether jobs may be rescued. */
@@ -67,7 +69,7 @@ export function createListening(options: ListeningOptions): Listening {
   const crew = createCrew(lock.key);
   const queues = [...settings.slots.keys()];
   const told = toldQueues(queues, settings.servesAllKinds);
-  const { hasRoom, look, lookFor, changed } = options;
+  const { hasRoom, look, lookFor, changed, paused } = options;
   const wakeUps = createWakeUps({
     key: lock.key,
     queues: () => (left ? [] : told),
@@ -77,6 +79,7 @@ export function createListening(options: ListeningOptions): Listening {
     look,
     lookFor,
     changed,
+    pauses: paused.heard,
   });
   const opener = sessionOpener(directDb ?? settings.db);
   const client = clientOf(settings.db);
@@ -94,12 +97,14 @@ export function createListening(options: ListeningOptions): Listening {
   const textsOf = (notices: readonly Notice[]) => ({ channel, texts: notices.map(noticeText) });
 
   async function begin(ear: Ear): Promise<void> {
+    await paused.known(); // until then, nothing is claimed that it would hear of
     if (await wakeUps.begin(ear)) events.emit('listening', { channel });
     else tellNotListening('Notifications do not reach it');
   }
 
-  async function looked(session: Session, { held, listening }: SessionsLook): Promise<void> {
+  async function looked(session: Session, { held, listening, pauses }: SessionsLook): Promise<void> {
     crew.saw(held);
+    paused.looked(listening, pauses);
     if (listening) return;
     // Not waited for: a standby refuses it, until it is one no more; and the next look asks again.
     begin({
@@ -144,6 +149,7 @@ export function createListening(options: ListeningOptions): Listening {
           statements,
           table,
           channel,
+          limits: paused.table,
           events,
           ...life,
           rescuing: options.rescuing,
@@ -152,6 +158,7 @@ export function createListening(options: ListeningOptions): Listening {
       } finally {
         current = undefined;
         wakeUps.end();
+        paused.ended();
       }
     },
     lost: options.lost,

@@ -1,6 +1,6 @@
 /** The one file that turns events into log lines. */
 import { errorBrief } from '../words/error-text.js';
-import type { Events, JobInfo } from './events.js';
+import type { Events, JobInfo, PausedPart } from './events.js';
 
 /** Where lines go; `console` fits. */
 export interface Log {
@@ -23,6 +23,8 @@ export function logEvents({ on }: Events, log: Log): void {
           `drizzle-queue: stopped; ${unwritten} outcomes could not be written, those jobs will be rescued`,
         ),
   );
+  on('paused', (part) => log.info(`drizzle-queue: ${whole(part)} is paused`));
+  on('resumed', (part) => log.info(`drizzle-queue: ${whole(part)} is resumed`));
   on('failed', ({ job, error, retryInMs }) =>
     log.warn(`drizzle-queue: ${named(job)} failed, again in ${Math.round(retryInMs)} ms: ${line(error)}`),
   );
@@ -44,6 +46,10 @@ export function logEvents({ on }: Events, log: Log): void {
 
 function named({ kind, id, attempt, maxAttempts }: JobInfo): string {
   return `${printable(kind)} ${id} (attempt ${attempt} of ${maxAttempts})`;
+}
+
+function whole({ queue, kind }: PausedPart): string {
+  return printable(queue === undefined ? `kind ${kind}` : `queue ${queue}`);
 }
 
 function line(error: unknown): string {

@@ -1,7 +1,7 @@
 /** The worker's loop: claim what there is room for, hand it over, sleep until there is a reason to look again. */
 import type { TableName } from '../database/table-name.js';
 import type { ClaimedJob } from '../sql/claim.js';
-import { type Level, largestClaim } from '../sql/claim-next.js';
+import { type Level, largestClaim, type Served } from '../sql/claim-next.js';
 import { createAlarm } from './alarm.js';
 import { createBatchSize } from './batch-size.js';
 import { createBounds } from './bounds.js';
@@ -19,9 +19,11 @@ export interface LoopOptions {
   /** `<worker>`: claims are `<worker>/<n>`. */
   readonly worker: string;
   readonly queues: readonly string[];
-  readonly kinds: readonly string[];
-  /** Of each of the kinds, the newest version of its payloads. */
-  readonly versions: readonly number[];
+  /** The kinds to claim now, each with the newest version of its payloads. */
+  served(): Served;
+  /** Whether it may claim; and what to wait for until then. */
+  isReady(): boolean;
+  ready(): Promise<void>;
   readonly pollIntervalMs: number;
   /** For how long a claim is sure to be ours without a heartbeat. */
   readonly leaseMs: number;
@@ -55,18 +57,20 @@ export interface Loop {
   lookFor(queue: string, id: number): void;
   /** A job of this queue falls due in so many ms. */
   dueIn(queue: string, ms: number): void;
+  /** Jobs of this queue, or of all, may be claimed again that could not be before. */
+  resumed(queue: string | undefined): void;
   stop(): void;
 }
 
 export function createLoop(statements: Statements, events: Events, options: LoopOptions): Loop {
-  const { table, worker, kinds, versions, pollIntervalMs } = options;
+  const { table, worker, served, pollIntervalMs } = options;
   const alarm = createAlarm();
   const lanes = createLanes(options.queues, pollIntervalMs);
   const retryPause = createRetryPause();
   const batchSize = createBatchSize(largestClaim);
   const bounds = createBounds();
   const orphans = createOrphans(statements, table);
-  const claims = createClaims(statements, events, { table, worker, kinds, versions, orphaned: orphans.add });
+  const claims = createClaims(statements, events, { table, worker, served, orphaned: orphans.add });
   const named = createNamedClaims({
     take: claims.takeTold,
     hold: options.hold,
@@ -85,6 +89,8 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   let stopped = false;
   /** The next look is for jobs that were told of. */
   let told = false;
+  /** Queues of which all that is known is to be forgotten, once no look is under way. */
+  const resumed = new Set<string>();
   /** Claims whose jobs have not all begun, and when they will have. */
   let beginning = 0;
   let begun = Promise.resolve();
@@ -162,7 +168,17 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     }
   }
 
+  /** Jobs may lie before the bounds, and looks may have been costly for the sake of jobs that are claimed again. */
+  function beginAnew(): void {
+    for (const queue of resumed) {
+      bounds.forget(queue);
+      lanes.beginAnew(queue);
+    }
+    resumed.clear();
+  }
+
   async function lookAgainOrRest(): Promise<void> {
+    beginAnew();
     const free = room();
     const due = lanes.due(free);
     // Jobs that end wake the loop; after a failure that is no reason to ask before its pause is over.
@@ -175,6 +191,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
       return;
     }
     try {
+      if (!options.isReady()) return await options.ready(); // and see anew what is due
       await look(due);
       retryPause.reset();
     } catch (error) {
@@ -206,11 +223,16 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     },
     look: wake,
     lookFor(queue, id) {
-      const mayClaim = !stopped && retryAt <= performance.now() && lanes.isQuiet(queue) && room().has(queue);
+      const isRested = !stopped && retryAt <= performance.now() && lanes.isQuiet(queue);
+      const mayClaim = isRested && options.isReady() && room().has(queue);
       if (!mayClaim || !named.claim(queue, id)) wake(queue, 'work');
     },
     dueIn(queue, ms) {
       lanes.dueIn(queue, ms);
+      alarm.wake();
+    },
+    resumed(queue) {
+      for (const each of queue === undefined ? options.queues : [queue]) resumed.add(each);
       alarm.wake();
     },
     stop() {

@@ -7,6 +7,7 @@
  * - upkeep: heartbeats of all runs whose end is not written, then rescue
  * - listening: is told of new jobs, shows others that this process lives, and looks whether theirs do
  * - schemaCheck: compares the database with what this version needs, once
+ * - paused: knows what is not to be claimed
  * - throttles: deletes what is over of those
  */
 import type { ClaimedJob } from '../sql/claim.js';
@@ -20,6 +21,7 @@ import { createFinisher, type Finisher, type NextRun } from './finisher.js';
 import { createListening, type Listening } from './listening.js';
 import { createLoop, type Loop } from './loop.js';
 import type { ServedKind, Settings } from './options.js';
+import { createPaused, type Paused } from './paused.js';
 import { jobInfo } from './report.js';
 import { createSchemaCheck, type SchemaCheck } from './schema-check.js';
 import { createSlots } from './slots.js';
@@ -32,6 +34,7 @@ export interface Parts {
   readonly upkeep: Upkeep;
   readonly finisher: Finisher;
   readonly listening: Listening;
+  readonly paused: Paused;
   readonly schemaCheck: SchemaCheck;
   readonly throttles: Throttles;
   /** Runs whose handler is at work. */
@@ -51,7 +54,8 @@ export function createParts(
     statementMs,
     gapMs: 2 * heartbeatMs, // upkeep sends a statement at every heartbeat
   });
-  const slots = createSlots(settings.slots);
+  const paused = createPaused(statements, settings, events, (queue) => claiming.resumed(queue));
+  const slots = createSlots(settings.slots, paused.holds);
   const endIn = endingIn(table);
   const running = new Set<Run>();
   /** Jobs whose end is not written yet, each with its run from its begin on. By object: the same job may be here twice. */
@@ -81,8 +85,9 @@ export function createParts(
     table,
     worker: name,
     queues: [...settings.slots.keys()],
-    kinds: [...settings.kinds.keys()],
-    versions: [...settings.kinds.values()].map(({ version }) => version),
+    served: paused.served,
+    isReady: paused.isKnown,
+    ready: paused.known,
     pollIntervalMs,
     leaseMs: settings.leaseMs,
     slots: slots.total,
@@ -122,6 +127,7 @@ export function createParts(
     look: claiming.look,
     lookFor: claiming.lookFor,
     changed: upkeep.changed,
+    paused,
     lost: upkeep.hurry,
     rescuing: () => !stopped,
   });
@@ -183,5 +189,5 @@ export function createParts(
     events.emit('lost', { job: jobInfo(job), during: 'handler' });
   }
 
-  return { loop, upkeep, finisher, listening, schemaCheck, throttles, running };
+  return { loop, upkeep, finisher, listening, paused, schemaCheck, throttles, running };
 }

@@ -16,7 +16,7 @@ const pauseMs = { shortest: 5, longest: 1_000 };
 export interface Pass extends Loop {
   /** Whether a look found that nothing is due, with no handler at work that could have enqueued more. */
   exhausted(): boolean;
-  /** Why there was no look at all; undefined where there was one. */
+  /** Why there was no look at all; undefined where there was one, or nothing to look for. */
   fault(): { readonly error: unknown } | undefined;
 }
 
@@ -35,7 +35,8 @@ export function createPass(
   const retryPause = createRetryPause();
   const batchSize = createBatchSize(largestClaim);
   const orphans = createOrphans(statements, options.table);
-  const claims = createClaims(statements, events, { ...options, orphaned: orphans.add });
+  const { table, worker, served } = options;
+  const claims = createClaims(statements, events, { table, worker, served, orphaned: orphans.add });
   let begun = Promise.resolve();
   let stopped = false;
   let looked = false;
@@ -66,6 +67,7 @@ export function createPass(
 
   /** One look where there is room, then a rest, which every handler that ends cuts short. */
   async function lookAndRest(): Promise<void> {
+    await options.ready();
     const busy = options.busy(); // asked before the look: what a handler enqueues, it enqueues before it ends
     const room = options.room();
     const { found, full } = room.size > 0 ? await look(room) : { found: 0, full: false };
@@ -101,11 +103,14 @@ export function createPass(
     dueIn(_queue, ms) {
       if (ms <= 0) alarm.wake();
     },
+    resumed() {
+      alarm.wake();
+    },
     stop() {
       stopped = true;
       alarm.wake();
     },
     exhausted: () => exhausted,
-    fault: () => (looked ? undefined : fault),
+    fault: () => (looked || exhausted ? undefined : fault),
   };
 }

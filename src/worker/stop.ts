@@ -14,7 +14,7 @@ const writeMs = 1_200;
  * `claimed` resolves when the loop has taken over its last claim.
  */
 export async function stopParts(
-  { loop, upkeep, finisher, listening, schemaCheck, throttles, running }: Parts,
+  { loop, upkeep, finisher, listening, paused, schemaCheck, throttles, running }: Parts,
   events: Events,
   claimed: Promise<void>,
   grace: Deadline,
@@ -22,6 +22,7 @@ export async function stopParts(
   events.emit('stopping', { running: running.size });
   loop.stop();
   listening.leave();
+  paused.stop();
   schemaCheck.stop();
   throttles.stop();
   upkeep.stopRescuing();

@@ -1,6 +1,7 @@
 /**
  * Hears what is told on the channel of the jobs table: that there are jobs, so that this worker looks for them at once, or
- * leaves them to others; and that rows were changed, so that it sees which of its jobs are its own no more.
+ * leaves them to others; that rows were changed, so that it sees which of its jobs are its own no more; and that something was
+ * paused or resumed.
  *
  * All of it is a hint: whatever was not heard is found by looking, within `pollIntervalMs`, and by the heartbeats.
  */
@@ -53,10 +54,12 @@ interface WakeUpsOptions {
   lookFor(queue: string, id: number): void;
   /** Rows were changed. */
   changed(ids: readonly number[]): void;
+  /** Something was paused or resumed. */
+  pauses(): void;
 }
 
 export function createWakeUps(options: WakeUpsOptions): WakeUps {
-  const { key, queues, slots, crew, hasRoom, look, lookFor, changed } = options;
+  const { key, queues, slots, crew, hasRoom, look, lookFor, changed, pauses } = options;
   let ear: Ear | undefined;
   let probed = (): void => {};
 
@@ -76,6 +79,8 @@ export function createWakeUps(options: WakeUpsOptions): WakeUps {
         return crew.left(notice.key);
       case 'changed':
         return changed(notice.ids);
+      case 'pauses':
+        return pauses();
       case 'joined':
         crew.joined(notice.key, new Set(notice.queues));
         if (notice.key === key) probed();

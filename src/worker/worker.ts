@@ -98,6 +98,7 @@ function workerOf(settings: Settings): Worker {
     void parts.upkeep.run();
     void parts.listening.run();
     void parts.schemaCheck.run();
+    void parts.paused.run();
     void parts.throttles.run();
   }
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { checkSchema, type QueueRole } from '../../src/index.js';
-import { jobs } from '../../src/schema.js';
+import { checkSchema, type QueueRole, type QueueTables } from '../../src/index.js';
+import { jobs, queueTables } from '../../src/schema.js';
 import { useDatabase } from '../support/database.js';
 import { readMigrations } from '../support/migrations.js';
 import { startEmbedded } from '../support/postgres/index.js';
@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 /** As the role sees it. */
-function look(queueRole: QueueRole, tables?: { jobs: typeof jobs }) {
+function look(queueRole: QueueRole, tables?: QueueTables) {
   return database.db.transaction(async (tx) => {
     await tx.execute(sql`set local role ${sql.identifier(role)}`);
     return checkSchema(tx, { role: queueRole, tables });
@@ -43,7 +43,9 @@ async function mend(queueRole: QueueRole): Promise<string[]> {
 it('a role without rights is told each that it needs', async () => {
   expect(await mend('reader')).toEqual([
     'RIGHT_MISSING: The role "it" lacks the right select on table "public"."jobs". Run: grant select on "public"."jobs" to "it".',
+    'RIGHT_MISSING: The role "it" lacks the right select on table "public"."job_limits". Run: grant select on "public"."job_limits" to "it".',
   ]);
+  await database.sql`revoke all on job_limits from ${database.sql(role)}`;
   expect(await mend('enqueuer')).toEqual([
     expect.stringContaining('Run: grant insert ("queue", "kind", "payload", '),
     expect.stringContaining(
@@ -57,16 +59,33 @@ it('a role without rights is told each that it needs', async () => {
     expect.stringContaining('Run: grant select on "public"."job_throttle" to "it".'),
     expect.stringContaining('Run: grant update ("until") on "public"."job_throttle" to "it".'),
     expect.stringContaining('Run: grant delete on "public"."job_throttle" to "it".'),
+    expect.stringContaining('Run: grant select on "public"."job_limits" to "it".'),
   ]);
   expect(await mend('operator')).toEqual([
     expect.stringContaining('Run: grant select on "public"."jobs" to "it".'),
     expect.stringContaining('Run: grant update ("state", "attempts", "run_at", "payload", '),
     expect.stringContaining('Run: grant delete on "public"."jobs" to "it".'),
+    expect.stringContaining('Run: grant insert ("scope", "name") on "public"."job_limits" to "it".'),
+    expect.stringContaining('Run: grant delete on "public"."job_limits" to "it".'),
   ]);
 });
 
+it('without a right to what is paused, a worker and a reader are warned, unless the app has no such table', async () => {
+  const { jobThrottle } = queueTables();
+  await database.sql`grant all on jobs, job_throttle to ${database.sql(role)}`;
+  await database.sql`revoke all on job_limits from ${database.sql(role)}`;
+  for (const queueRole of ['worker', 'reader'] as const) {
+    expect(await look(queueRole)).toMatchObject([
+      { code: 'RIGHT_MISSING', severity: 'warning', object: 'table "public"."job_limits"' },
+    ]);
+    expect(await look(queueRole, { jobs, jobThrottle })).toEqual([]);
+  }
+  expect(await look('enqueuer')).toEqual([]);
+  expect(await mend('worker')).toHaveLength(1);
+});
+
 it('without rights on the throttles, a worker is warned, unless the app has no such table', async () => {
-  await database.sql`grant all on jobs to ${database.sql(role)}`;
+  await database.sql`grant all on jobs, job_limits to ${database.sql(role)}`;
   await database.sql`revoke all on job_throttle from ${database.sql(role)}`;
   expect((await look('worker')).map(({ severity, object }) => `${severity} ${object}`)).toEqual(
     Array(3).fill('warning table "public"."job_throttle"'),

@@ -126,6 +126,14 @@ const changes: readonly [change: string, found: object][] = [
     'drop index job_throttle_until',
     { code: 'INDEX_MISSING', severity: 'warning', object: 'index "job_throttle_until"' },
   ],
+  [
+    'alter table job_limits drop column paused_at',
+    { code: 'COLUMN_MISSING', severity: 'warning', object: 'column "public"."job_limits"."paused_at"' },
+  ],
+  [
+    'alter table job_limits drop constraint job_limits_scope',
+    { code: 'CHECK_MISSING', severity: 'warning', object: 'constraint "job_limits_scope"' },
+  ],
 ];
 
 describe('a table that was changed', () => {
@@ -185,6 +193,28 @@ describe('tables that are not there', () => {
     ]);
     expect(await checkSchema(database.db, { tables: { jobs } })).toEqual([]);
     await database.sql`alter table other_throttle rename to job_throttle`;
+  });
+
+  it('both that an app may do without, in one', async () => {
+    await database.sql`alter table job_throttle rename to other_throttle`;
+    await database.sql`alter table job_limits rename to other_limits`;
+    expect(await checkSchema(database.db)).toEqual([
+      {
+        code: 'TABLE_MISSING',
+        severity: 'warning',
+        object: 'tables "public"."job_throttle", "public"."job_limits"',
+        message: expect.stringMatching(
+          /`onDuplicate: 'throttle'` and `queue.pause` fail\. Run: npx .* does not export `jobThrottle` and `jobLimits`\./,
+        ),
+        run: ['npx drizzle-kit generate', 'npx drizzle-kit migrate'],
+      },
+    ]);
+    const { jobThrottle } = queueTables();
+    expect(await checkSchema(database.db, { tables: { jobs, jobThrottle } })).toMatchObject([
+      { object: 'table "public"."job_throttle"' },
+    ]);
+    await database.sql`alter table other_throttle rename to job_throttle`;
+    await database.sql`alter table other_limits rename to job_limits`;
   });
 
   it('for want of a schema', async () => {

@@ -38,6 +38,7 @@ export function awkwardSchemaTests(used: UsedDriver): void {
     try {
       await used.read(sql`create table ${schema}.jobs (like public.jobs including all)`);
       await used.read(sql`create table ${schema}.job_throttle (like public.job_throttle including all)`);
+      await used.read(sql`create table ${schema}.job_limits (like public.job_limits including all)`);
       await queue.enqueue(used.db, 'greet', 'in public');
       await everyMove(used, name);
       expect(await used.read(sql`select state, attempts, payload from public.jobs`)).toEqual([
@@ -92,11 +93,17 @@ async function everyMove(used: UsedDriver, name: string): Promise<void> {
   ]);
   expect(await there.enqueue(db, 'greet', 7, throttle)).toEqual({ id: throttled.id, duplicate: true });
 
+  await there.pause(db, { kind: 'task' });
+  expect(await there.paused(db)).toMatchObject([{ kind: 'task' }]);
   const task = there.enqueue(db, 'task', { does: 'end' });
   const seen = await withWorker(
     used,
     () => {},
-    (seen) => until(() => seen.completed, { what: 'the task' }).then(() => {}),
+    async (seen) => {
+      await until(() => seen.paused, { what: 'the pause' });
+      await there.resume(db, { kind: 'task' });
+      await until(() => seen.completed, { what: 'the task' });
+    },
     { tables: there.tables },
   );
   expect(seen.completed?.map(({ job }) => job.id)).toEqual([(await task).id]);

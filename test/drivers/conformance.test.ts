@@ -18,6 +18,7 @@ import { finishTests } from './finish-tests.js';
 import { httpTests } from './http-tests.js';
 import { moveTests } from './move-tests.js';
 import { oddTextTests } from './odd-text-tests.js';
+import { pauseTests } from './pause-tests.js';
 import { queueTests } from './queue-tests.js';
 import { readingTests } from './reading-tests.js';
 import { runOnceTests } from './run-once-tests.js';
@@ -42,6 +43,7 @@ describe.each(drivers)('on %s', (driver) => {
   describe('the worker’s statements', () => statementTests(used));
   describe('finish', () => finishTests(used));
   describe('a person’s moves', () => moveTests(used));
+  describe('pauses', () => pauseTests(used));
   describe('reading', () => readingTests(used));
   describe('odd texts', () => oddTextTests(used));
   describe('a worker', () => workerTests(used));

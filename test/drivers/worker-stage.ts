@@ -56,6 +56,8 @@ export async function withWorker(
 
 const names = [
   'started',
+  'paused',
+  'resumed',
   'claimed',
   'completed',
   'failed',

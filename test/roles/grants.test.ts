@@ -69,11 +69,13 @@ async function expectNeeded(roles: Roles, role: QueueRole, block: string, { righ
     for (const refusal of refusals) expect(codes).toContain(refusal);
 
     const problems = await missing(roles, role);
-    const severity = right.endsWith('job_throttle') ? 'warning' : 'error';
+    const severity = /job_(throttle|limits)$/.test(right) ? 'warning' : 'error';
     expect(problems).toEqual([expect.objectContaining({ code: 'RIGHT_MISSING', severity })]);
     for (const statement of problems.flatMap(({ run }) => run)) await roles.sql.unsafe(statement);
     expect(await outcomes(roles, role)).toEqual(all(role, 'done'));
   } finally {
-    await roles.run(`revoke all on public.jobs, public.job_throttle from ${name}; ${block}`);
+    await roles.run(
+      `revoke all on public.jobs, public.job_throttle, public.job_limits from ${name}; ${block}`,
+    );
   }
 }

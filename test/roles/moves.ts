@@ -13,9 +13,11 @@ import { defineJobs } from '../../src/registry/registry.js';
 import { claim } from '../../src/sql/claim.js';
 import { completeAgainIn, completeIn } from '../../src/sql/complete.js';
 import { deleteThrottles } from '../../src/sql/delete-throttles.js';
+import { findPauses } from '../../src/sql/find-pauses.js';
 import { heartbeat } from '../../src/sql/heartbeat.js';
 import { keepIn } from '../../src/sql/keep.js';
 import { mayDelete } from '../../src/sql/may-delete.js';
+import { mayRead } from '../../src/sql/may-read.js';
 import { releaseClaims } from '../../src/sql/release-claims.js';
 import { findDead, rescue } from '../../src/sql/rescue.js';
 import { databaseTimeS, sessionDefaults } from '../../src/sql/session.js';
@@ -28,8 +30,11 @@ import type { Actor, Roles } from './stage.js';
 const lockedBy = 'worker/1';
 export const registry = defineJobs({ greet: job<{ tenant: string }>() });
 
-/** The move that is in another table than the jobs. */
-export const inThrottles = 'delete throttles that are over';
+/** The moves that are in other tables than the jobs. */
+const inThrottles = 'delete throttles that are over';
+export const inLimits = 'read what is paused';
+const pausing = 'pause and resume';
+export const elsewhere: readonly string[] = [inThrottles, inLimits, pausing];
 
 /** As this actor; true when it had its effect, seen by a superuser. */
 type Move = (roles: Roles, actor: Actor) => Promise<boolean>;
@@ -66,6 +71,10 @@ const readersMoves: { readonly [name: string]: Move } = {
     await given(roles.sql).discarded();
     return (await readingOf(roles).deadLetters(roles.as(actor))).length === 1;
   },
+  async [inLimits]({ tables, ...roles }, actor) {
+    await roles.sql`insert into job_limits (scope, name) values ('queue', 'x') on conflict do nothing`;
+    return (await createQueue(registry, { tables }).paused(roles.as(actor))).length === 1;
+  },
   async wait(roles, actor) {
     const id = await given(roles.sql).completed();
     return readingOf(roles)
@@ -98,6 +107,13 @@ export const personsMoves: { readonly [name: string]: Move } = {
   update: moving(async (queue, db, { available }) =>
     queue.update(db, 'greet', await available(), { tenant: 'b' }),
   ),
+  async [pausing]({ tables, ...roles }, actor) {
+    await roles.sql`delete from job_limits`;
+    const queue = createQueue(registry, { tables });
+    const [db, what] = [roles.as(actor), { kind: 'greet' } as const];
+    const answers = [await queue.pause(db, what), await queue.pause(db, what), await queue.resume(db, what)];
+    return answers.map(({ result }) => result).join() === 'done,unchanged,done';
+  },
   remove: moving(async (queue, db, { available }) => queue.remove(db, await available())),
 };
 
@@ -184,6 +200,12 @@ export const moves: { readonly [Role in QueueRole]: { readonly [name: string]: M
       const may = await mayDelete(roles.as(actor), tablePlace(jobThrottle));
       return deleted === 1 && may;
     },
+    async [inLimits]({ tables: { jobLimits }, ...roles }, actor) {
+      if (!jobLimits) return false;
+      await roles.sql`insert into job_limits (scope, name) values ('queue', 'x') on conflict do nothing`;
+      const { pauses } = await findPauses(roles.as(actor), tableName(jobLimits));
+      return pauses.length === 1 && (await mayRead(roles.as(actor), tablePlace(jobLimits)));
+    },
     async 'complete(tx)'(roles, actor) {
       const id = await given(roles.sql).running({ lockedBy });
       await roles.as(actor).transaction((tx) => completeIn(tx, roles.table, { id, lockedBy }));
@@ -260,6 +282,7 @@ export async function outcomes(roles: Roles, role: QueueRole, actor: Actor = rol
   for (const [name, move] of Object.entries(moves[role])) {
     await roles.sql`delete from jobs`;
     await roles.sql`delete from job_throttle`;
+    await roles.sql`delete from job_limits`;
     found[name] = await move(roles, actor).then(
       (done) => (done ? 'done' : 'nothing'),
       (error: unknown) => sqlState(error) ?? String(error),

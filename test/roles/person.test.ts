@@ -24,7 +24,10 @@ const rights = [
   'delete',
 ];
 
-beforeAll(() => roles.run('grant usage on schema public to reader'));
+beforeAll(() =>
+  roles.run(`grant usage on schema public to reader;
+    grant select, insert (scope, name), delete on public.job_limits to reader`),
+);
 beforeEach(async () => {
   await roles.run(
     `revoke all on public.jobs from reader; grant ${rights.join(', ')} on public.jobs to reader`,

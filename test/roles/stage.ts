@@ -52,6 +52,7 @@ export function useRoles(schema = 'public'): Roles {
       await sql`create schema ${sql(schema)}`;
       await sql`create table ${sql(schema)}.jobs (like public.jobs including all)`;
       await sql`create table ${sql(schema)}.job_throttle (like public.job_throttle including all)`;
+      await sql`create table ${sql(schema)}.job_limits (like public.job_limits including all)`;
     }
     await sql`revoke usage on schema ${sql(schema)} from public`;
     const options = { max: 2, onnotice: () => {} };

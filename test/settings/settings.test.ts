@@ -112,7 +112,7 @@ describe.each(databases)('in a database with defaults: $name', (defaults) => {
     expect(notes).toEqual({ n: completes, distinct: completes });
   });
 
-  it('one more run and throttles', async () => {
+  it('one more run, throttles and pauses', async () => {
     for (const { db } of clients) {
       await db.transaction(
         async (tx: Transaction) => {
@@ -140,6 +140,12 @@ describe.each(databases)('in a database with defaults: $name', (defaults) => {
           await tx.execute(sql`update public.job_throttle set until = until - interval '2 hours'`);
           expect(await deleteThrottles(tx, tableName(jobThrottle), 60)).toBe(1);
           await tx.execute(sql`delete from public.jobs where dedupe_key = 'throttle'`);
+
+          expect(await queue.pause(tx, { kind: 'short' })).toEqual({ result: 'done' });
+          const [paused] = await queue.paused(tx);
+          expect(paused?.kind).toBe('short');
+          expect(Math.abs((paused?.pausedAt.getTime() ?? 0) - Date.now())).toBeLessThan(60_000);
+          expect(await queue.resume(tx, { kind: 'short' })).toEqual({ result: 'done' });
         },
         { accessMode: 'read write' },
       );

@@ -356,6 +356,38 @@ it('one more run that a handler asks for while it runs, and throttles', async ()
   expect(seen.sort()).toEqual([1, 2, 3, 8]);
 });
 
+it('leaves what is paused, also by a handler, until it is resumed', async () => {
+  await inTransaction(async (tx) => {
+    const handlers = {
+      step: async ({ n }: { n: number }) => {
+        if (n === 2) await queue.pause(tx, { kind: 'step' });
+      },
+      mail: () => {},
+    };
+    const ran = async () =>
+      (await drain(tx, { registry, handlers })).map(({ kind, outcome }) => `${kind} ${outcome}`).sort();
+    await queue.pause(tx, { queue: 'mail' });
+    for (const n of [1, 2, 3]) await queue.enqueue(tx, 'step', { n });
+    await queue.enqueue(tx, 'mail', { n: 4 });
+    await queue.enqueue(tx, 'mail', { n: 5 }, { queue: 'default' });
+    expect(await ran()).toEqual(['mail completed', 'step completed', 'step completed']);
+    await queue.resume(tx, { queue: 'mail' });
+    expect(await ran()).toEqual(['mail completed']);
+    await queue.resume(tx, { kind: 'step' });
+    expect(await ran()).toEqual(['step completed']);
+  });
+});
+
+it('works without the table of what is paused', async () => {
+  await inTransaction(async (tx) => {
+    await tx.execute(sql`alter table job_limits rename to elsewhere`);
+    await queue.enqueue(tx, 'mail', { n: 1 });
+    expect(await drain(tx, { registry, handlers: { mail: () => {} } })).toMatchObject([
+      { outcome: 'completed' },
+    ]);
+  });
+});
+
 it('a throttled key is free when its period has been let pass, and no sooner', async () => {
   const throttle = { dedupeKey: 'k', onDuplicate: 'throttle', periodMs: 60_000 } as const;
   await inTransaction(async (tx) => {

@@ -30,6 +30,7 @@ const notices = fc.oneof(
     key: fc.nat(),
     queues: fc.array(fc.nat(), { maxLength: 16 }),
   }),
+  fc.record({ type: fc.constant('pauses' as const) }),
 );
 
 it('every notice is read as it was written', () => {

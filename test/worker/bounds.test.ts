@@ -110,6 +110,14 @@ it('a queue is known apart from the others', () => {
   expect([...bounds.of(['other', 'default', 'none']).keys()]).toEqual(['other']);
 });
 
+it('of a queue that is to be looked at as a whole again, nothing is known', () => {
+  const bounds = createBounds();
+  look(bounds, { 0: 900 * second });
+  look(bounds, { 4: 3 }, { queue: 'other' });
+  bounds.forget('mail');
+  expect([next(bounds), next(bounds, 'other')]).toEqual([undefined, { 4: 3 }]);
+});
+
 it('of a queue with more than 50 priorities nothing is remembered', () => {
   const bounds = createBounds();
   const priorities = (count: number): Found =>

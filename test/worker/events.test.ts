@@ -24,6 +24,8 @@ it('a run is told from its claim to its end, without the payload', async () => {
     started: [{ worker: worker.name }],
     problem: [],
     listening: [{ channel: expect.stringMatching(/^drizzle_queue_[0-9a-f]{16}$/) }],
+    paused: [],
+    resumed: [],
     claimed: [{ jobs: [job], durationMs }],
     completed: [{ job, durationMs }],
     failed: [],

@@ -60,6 +60,18 @@ it('costly looks get a tenth of the time, but looks of seconds do not put the qu
   expect(pauseAfter(60_000)).toBeLessThanOrEqual(100);
 });
 
+it('a queue that begins anew is due at once, however costly its looks were, and asks when the next job falls due', () => {
+  const lanes = createLanes(room.keys(), 60_000);
+  for (const queue of room.keys()) {
+    for (let n = 0; n < 3; n++) lanes.looked(queue, { found: 0, full: false, whole: true, tookMs: 100 });
+    lanes.wake(queue, 'work');
+  }
+  expect(lanes.due(room).size).toBe(0);
+  lanes.beginAnew('mail');
+  expect([...lanes.due(room).keys()]).toEqual(['mail']);
+  expect(lanes.looking('mail')).toEqual({ due: true, keeps: false });
+});
+
 it('statements get smaller after those that took too long, and larger again', () => {
   const size = createBatchSize(500);
   size.failed({ code: '57014' });

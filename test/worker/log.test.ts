@@ -173,3 +173,21 @@ it('a log that throws does not reach the worker', async () => {
   await worker.stop();
   expect(seen.error[0]).toMatchObject({ during: 'listener', retryInMs: null });
 });
+
+it('tells what is paused and resumed, whatever it is called', () => {
+  const { lines, log } = keepLines();
+  const events = createEvents();
+  logEvents(events, log);
+  events.emit('paused', { queue: 'mail' });
+  events.emit('paused', { kind: 'send\nReceipt' });
+  events.emit('resumed', { queue: 'mail' });
+  expect(lines).toEqual({
+    info: [
+      'drizzle-queue: queue mail is paused',
+      'drizzle-queue: kind send Receipt is paused',
+      'drizzle-queue: queue mail is resumed',
+    ],
+    warn: [],
+    error: [],
+  });
+});

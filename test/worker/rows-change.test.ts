@@ -83,6 +83,6 @@ it.each(Object.keys(changes))('%s', async (name) => {
 });
 
 async function dropAndMake(): Promise<void> {
-  await database.sql`drop table jobs, job_throttle`;
+  await database.sql`drop table jobs, job_throttle, job_limits`;
   for (const migration of await readMigrations()) await database.sql.unsafe(migration);
 }

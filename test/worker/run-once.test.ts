@@ -3,10 +3,11 @@
 import { drizzle } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../src/database/executor.js';
 import { createQueue } from '../../src/queue/queue.js';
 import { job } from '../../src/registry/job.js';
 import { defineJobs } from '../../src/registry/registry.js';
-import { createWorker } from '../../src/worker/worker.js';
+import { createWorker, type Worker } from '../../src/worker/worker.js';
 import { useDatabase } from '../support/database.js';
 import { row } from '../support/jobs.js';
 import { startTcpProxy } from '../support/tcp-proxy.js';
@@ -283,6 +284,82 @@ describe('the database', () => {
     );
     expect(tookMs).toBeLessThan(3_000);
     await client.end({ timeout: 0 });
+  });
+});
+
+describe('what is paused', () => {
+  const registry = defineJobs({ first: job<{ n: number }>(), second: job<{ n: number }>().queue('other') });
+  const queue = createQueue(registry);
+  afterEach(async () => {
+    await database.sql`truncate jobs, job_limits`;
+  });
+
+  function worker(
+    handle: (kind: string, n: number) => unknown = () => {},
+    db: Database = database.db,
+  ): Worker {
+    const made = createWorker({
+      db,
+      registry,
+      queues: { default: 3, other: 3 },
+      log: false,
+      handlers: {
+        first: async ({ n }) => void (await handle('first', n)),
+        second: async ({ n }) => void (await handle('second', n)),
+      },
+    });
+    watch(made);
+    return made;
+  }
+
+  it('is left, and no reason to call again', async () => {
+    await queue.pause(database.db, { queue: 'default' });
+    await queue.enqueue(database.db, 'first', { n: 1 });
+    await queue.enqueue(database.db, 'second', { n: 2 });
+    expect(await worker().runOnce()).toEqual({ ...nothing, completed: 1 });
+    await queue.pause(database.db, { kind: 'second' });
+    const { answer, tookMs } = await timed(worker().runOnce({ budgetMs: 60_000 }));
+    expect(answer).toEqual(nothing);
+    expect(tookMs).toBeLessThan(1_000);
+    await queue.resume(database.db, { queue: 'default' });
+    expect(await worker().runOnce()).toEqual({ ...nothing, completed: 1 });
+  });
+
+  it('is all that there is after a fault: the call does not reject with that', async () => {
+    await queue.pause(database.db, { queue: 'default' });
+    await queue.pause(database.db, { queue: 'other' });
+    const proxy = await startTcpProxy(database.url);
+    const client = postgres(proxy.url, { onnotice: () => {}, backoff: () => 0.05 });
+    try {
+      const made = worker(() => {}, drizzle({ client }));
+      let failed = false;
+      made.on('error', () => {
+        failed = true;
+      });
+      proxy.cut();
+      const once = made.runOnce({ budgetMs: 10_000 });
+      await until(() => failed, { what: 'a statement that failed' });
+      proxy.mend();
+      expect(await once).toEqual(nothing);
+    } finally {
+      await client.end({ timeout: 0 });
+      await proxy.end();
+    }
+  });
+
+  it('by a handler, is heeded within two seconds', async () => {
+    let n = 0;
+    const once = worker(async (kind) => {
+      if (kind === 'second') return;
+      n++;
+      if (n === 1) await queue.pause(database.db, { kind: 'first' });
+      await queue.enqueue(database.db, 'first', { n });
+    });
+    await queue.enqueue(database.db, 'first', { n: 0 });
+    const { answer, tookMs } = await timed(once.runOnce({ budgetMs: 20_000 }));
+    expect(answer).toMatchObject({ more: false, failed: 0 });
+    expect(tookMs).toBeLessThan(3_500);
+    expect(answer.completed).toBe(n);
   });
 });
 

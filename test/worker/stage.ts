@@ -94,6 +94,8 @@ function record({ on }: Worker): Seen {
     started: [],
     problem: [],
     listening: [],
+    paused: [],
+    resumed: [],
     claimed: [],
     completed: [],
     failed: [],

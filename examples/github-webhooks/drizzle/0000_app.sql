@@ -30,6 +30,15 @@ CREATE TABLE "events" (
 	CONSTRAINT "events_delivery_id_unique" UNIQUE("delivery_id")
 );
 --> statement-breakpoint
+CREATE TABLE "job_limits" (
+	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "job_limits_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"scope" text NOT NULL,
+	"name" text NOT NULL,
+	"paused_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "job_limits_scope" CHECK (scope in ('queue', 'kind')),
+	CONSTRAINT "job_limits_names" CHECK (char_length(name) between 1 and 128)
+);
+--> statement-breakpoint
 CREATE TABLE "job_throttle" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "job_throttle_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"kind" text NOT NULL,
@@ -72,6 +81,7 @@ CREATE TABLE "jobs" (
 --> statement-breakpoint
 ALTER TABLE "event_jobs" ADD CONSTRAINT "event_jobs_event_id_events_id_fk" FOREIGN KEY ("event_id") REFERENCES "public"."events"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "event_jobs_event" ON "event_jobs" USING btree ("event_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "job_limits_name" ON "job_limits" USING btree ("scope","name");--> statement-breakpoint
 CREATE UNIQUE INDEX "job_throttle_key" ON "job_throttle" USING btree ("kind","key");--> statement-breakpoint
 CREATE INDEX "job_throttle_until" ON "job_throttle" USING btree ("until");--> statement-breakpoint
 CREATE INDEX "jobs_claim" ON "jobs" USING btree ("queue","priority" DESC NULLS FIRST,"run_at","id") WHERE state = 'available';--> statement-breakpoint
