@@ -44,7 +44,7 @@ describe('createQueue', () => {
   it('gives a frozen queue with the registry and the tables', () => {
     expect(Object.isFrozen(queue)).toBe(true);
     expect(queue.registry).toBe(registry);
-    expect(Object.keys(queue.tables)).toEqual(['jobs', 'jobThrottle']);
+    expect(Object.keys(queue.tables)).toEqual(['jobs', 'jobThrottle', 'jobLimits']);
   });
 
   it('refuses an unknown option and names the nearest', () => {
