@@ -11,7 +11,7 @@ import { createAlarm } from './alarm.js';
 import { createBatchSize } from './batch-size.js';
 import type { Events } from './events.js';
 import type { EndedRun } from './execute.js';
-import { createRetryPause } from './pause.js';
+import { createRetryGap } from './gap.js';
 import { reportFinish } from './report.js';
 import type { Statements } from './statements.js';
 import { type End, type Write, writesOf } from './writes.js';
@@ -19,7 +19,7 @@ import { type End, type Write, writesOf } from './writes.js';
 /** The most finishes in one statement. */
 const largestFinish = 500;
 /**
- * The pauses of an end whose row somebody holds, each twice the last. A claim of another worker holds it for a moment, when
+ * The gaps of an end whose row somebody holds, each twice the last. A claim of another worker holds it for a moment, when
  * it had seen the row before this worker claimed it; a handler's open transaction holds it until that ends.
  */
 const busyMs = { shortest: 5, longest: 1_000 };
@@ -31,7 +31,7 @@ export interface Finisher {
   size(): number;
   /** Resolves when nothing is left to write. */
   idle(): Promise<void>;
-  /** Ends a pause after a failure: there may be little time left. */
+  /** Ends the gap after a failure: there may be little time left. */
   hurry(): void;
   /** Gives up what cannot be written and sends nothing more; how many ends that are. */
   close(): number;
@@ -74,7 +74,7 @@ export function createFinisher(
   let closed = false;
   let whenIdle: (() => void)[] = [];
   const alarm = createAlarm();
-  const retryPause = createRetryPause();
+  const retryGap = createRetryGap();
   const batchSize = createBatchSize(largestFinish);
 
   async function pump(): Promise<void> {
@@ -102,7 +102,7 @@ export function createFinisher(
     return Math.max(retryAt, dueAt) - performance.now();
   }
 
-  /** What was busy, when its pause is over, and what is new. */
+  /** What was busy, when its gap is over, and what is new. */
   function nextBatch(): readonly Pending[] {
     const now = performance.now();
     const again: Busy[] = [];
@@ -129,7 +129,7 @@ export function createFinisher(
   async function writeWith(send: Write<Pending>['send'], batch: readonly Pending[]): Promise<boolean> {
     try {
       const answers = await statements.send((db) => send(db, table, batch));
-      retryPause.reset();
+      retryGap.reset();
       batchSize.succeeded();
       settle(batch, answers);
       return true;
@@ -160,7 +160,7 @@ export function createFinisher(
   function later(batch: readonly Pending[], error: unknown): void {
     batchSize.failed(error);
     pending = [...batch.map((one) => ({ ...one, sent: true })), ...pending];
-    const retryInMs = retryPause.next();
+    const retryInMs = retryGap.next();
     retryAt = performance.now() + retryInMs;
     events.emit('error', { error, during: 'finish', retryInMs });
   }

@@ -1,9 +1,9 @@
 /**
- * When to look into each queue again. Each has its own pause, so that an idle or costly queue does not hold up a busy one.
+ * When to look into each queue again. Each has its own gaps, so that an idle or costly queue does not hold up a busy one.
  */
-import { createPause, type Pause } from './pause.js';
+import { createGap, type Gap } from './gap.js';
 
-/** The first pause after a look that found jobs, and too few; each further one is twice as long. */
+/** The first gap after a look that found jobs, and too few; each further one is twice as long. */
 const shortestPollMs = 5;
 /** The same after a look for a job that was told of: the next will be told of as well, and a look would be in its way. */
 const toldPollMs = 40;
@@ -13,7 +13,7 @@ const costlyMs = 5;
 const costlyLooks = 3;
 /** Without a job for so long, a queue is quiet: a look may ask when the next falls due. */
 const quietMs = 100;
-/** The longest pause that the cost of looks leads to. */
+/** The longest gap that the cost of looks leads to. */
 const longestCostMs = 2_000;
 
 export interface Lanes {
@@ -25,7 +25,7 @@ export interface Lanes {
   /** The last look found too little: the queue was empty. */
   isResting(queue: string): boolean;
   /**
-   * Somebody said that there are jobs, or that there will be: ends the pause, also that after a look that is under way.
+   * Somebody said that there are jobs, or that there will be: ends the gap, also that after a look that is under way.
    */
   wake(queue: string, what: 'work' | 'later'): void;
   /** A job that is named is all there is to do: the queue was empty at the last look, and nobody said anything since. */
@@ -81,7 +81,7 @@ interface Lane {
   foundAt: number;
   /** What the last looks took, of those in a row that found too little. */
   tookMs: readonly number[];
-  readonly pause: Pause;
+  readonly gap: Gap;
 }
 
 export function createLanes(queues: Iterable<string>, pollIntervalMs: number): Lanes {
@@ -117,7 +117,7 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       if (!lane) return;
       const now = performance.now();
       lane.foundAt = now;
-      lane.pause.atMost(toldPollMs);
+      lane.gap.atMost(toldPollMs);
       // Sooner, and never later: with many such jobs no look would ever be due.
       lane.dueAt = Math.min(lane.dueAt, now + toldPollMs);
     },
@@ -143,11 +143,11 @@ export function createLanes(queues: Iterable<string>, pollIntervalMs: number): L
       const now = performance.now();
       if (found > 0) lane.foundAt = now;
       // More than one: not all are told of.
-      if (found === 1 && lane.told) lane.pause.atMost(toldPollMs);
-      else if (found > 0) lane.pause.reset();
+      if (found === 1 && lane.told) lane.gap.atMost(toldPollMs);
+      else if (found > 0) lane.gap.reset();
       // A full look may have left more behind, and one at a part has not seen the rest.
       lane.resting = !full && whole;
-      lane.dueAt = lane.resting ? now + lane.pause.next() : 0;
+      lane.dueAt = lane.resting ? now + lane.gap.next() : 0;
       // Short ones may cost much (rows of kinds nobody serves lie in front), so they get a tenth of the time; but not of
       // seconds, which a lock has taken.
       lane.tookMs = lane.resting ? [...lane.tookMs, tookMs].slice(-costlyLooks) : [];
@@ -168,6 +168,6 @@ function newLane(pollIntervalMs: number): Lane {
     resting: false,
     foundAt: Number.NEGATIVE_INFINITY,
     tookMs: [],
-    pause: createPause(shortestPollMs, pollIntervalMs, pollIntervalMs),
+    gap: createGap(shortestPollMs, pollIntervalMs, pollIntervalMs),
   };
 }

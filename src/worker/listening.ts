@@ -36,7 +36,7 @@ export interface Listening {
   fallsDue(queue: string): void;
   /** Whether others may take this worker for dead. */
   lacking(): boolean;
-  /** A look took all it had room for, after a pause: has another worker look whether there is more. */
+  /** A look took all it had room for, after a gap: has another worker look whether there is more. */
   passOn(queue: string): void;
   /** Whether this worker, of all that serve the queue, looks for the job that falls due at this time. */
   isMeant(queue: string, dueUs: number): boolean;

@@ -7,10 +7,10 @@ import { createBatchSize } from './batch-size.js';
 import { createBounds } from './bounds.js';
 import { createClaims, type Taken } from './claims.js';
 import type { Events } from './events.js';
+import { createRetryGap } from './gap.js';
 import { createLanes } from './lanes.js';
 import { createNamedClaims } from './named-claims.js';
 import { createOrphans } from './orphans.js';
-import { createRetryPause } from './pause.js';
 import { jobInfo } from './report.js';
 import type { Statements } from './statements.js';
 
@@ -40,7 +40,7 @@ export interface LoopOptions {
    * they, and those taken before, have begun.
    */
   take(jobs: readonly ClaimedJob[]): Promise<void>;
-  /** A look took all it had room for, after a pause: there may be more for others. */
+  /** A look took all it had room for, after a gap: there may be more for others. */
   more(queue: string): void;
   /** Whether this worker looks for the job that falls due at this time, in microseconds since 1970. */
   isMeant(queue: string, dueUs: number): boolean;
@@ -66,7 +66,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
   const { table, worker, served, pollIntervalMs } = options;
   const alarm = createAlarm();
   const lanes = createLanes(options.queues, pollIntervalMs);
-  const retryPause = createRetryPause();
+  const retryGap = createRetryGap();
   const batchSize = createBatchSize(largestClaim);
   const bounds = createBounds();
   const orphans = createOrphans(statements, table);
@@ -181,7 +181,7 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     beginAnew();
     const free = room();
     const due = lanes.due(free);
-    // Jobs that end wake the loop; after a failure that is no reason to ask before its pause is over.
+    // Jobs that end wake the loop; after a failure that is no reason to ask before the gap after it is over.
     const waitMs = Math.max(retryAt - performance.now(), due.size === 0 ? lanes.untilDue(free) : 0);
     if (due.size === 0 || waitMs > 0) {
       await alarm.sleep(waitMs);
@@ -193,14 +193,14 @@ export function createLoop(statements: Statements, events: Events, options: Loop
     try {
       if (!options.isReady()) return await options.ready(); // and see anew what is due
       await look(due);
-      retryPause.reset();
+      retryGap.reset();
     } catch (error) {
       failed(error);
     }
   }
 
   function failed(error: unknown): void {
-    const retryInMs = retryPause.next();
+    const retryInMs = retryGap.next();
     retryAt = performance.now() + retryInMs;
     events.emit('error', { error, during: 'claim', retryInMs });
   }

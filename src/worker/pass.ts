@@ -4,14 +4,14 @@ import { createAlarm } from './alarm.js';
 import { createBatchSize } from './batch-size.js';
 import { createClaims } from './claims.js';
 import type { Events } from './events.js';
+import { createGap, createRetryGap } from './gap.js';
 import type { Loop, LoopOptions } from './loop.js';
 import { createOrphans } from './orphans.js';
-import { createPause, createRetryPause } from './pause.js';
 import { jobInfo } from './report.js';
 import type { Statements } from './statements.js';
 
-/** The pauses between two looks while handlers are at work, or their ends are not written: each twice the last. */
-const pauseMs = { shortest: 5, longest: 1_000 };
+/** The gaps between two looks while handlers are at work, or their ends are not written: each twice the last. */
+const gapMs = { shortest: 5, longest: 1_000 };
 
 export interface Pass extends Loop {
   /** Whether a look found that nothing is due, with no handler at work that could have enqueued more. */
@@ -31,8 +31,8 @@ export function createPass(
   mayClaim: (longestMs: number) => boolean,
 ): Pass {
   const alarm = createAlarm();
-  const pause = createPause(pauseMs.shortest, pauseMs.longest);
-  const retryPause = createRetryPause();
+  const gap = createGap(gapMs.shortest, gapMs.longest);
+  const retryGap = createRetryGap();
   const batchSize = createBatchSize(largestClaim);
   const orphans = createOrphans(statements, options.table);
   const { table, worker, served } = options;
@@ -71,10 +71,10 @@ export function createPass(
     const busy = options.busy(); // asked before the look: what a handler enqueues, it enqueues before it ends
     const room = options.room();
     const { found, full } = room.size > 0 ? await look(room) : { found: 0, full: false };
-    retryPause.reset();
-    if (found > 0) pause.reset();
+    retryGap.reset();
+    if (found > 0) gap.reset();
     if (found === 0 && !busy) exhausted = true;
-    else if (!full) await alarm.sleep(pause.next());
+    else if (!full) await alarm.sleep(gap.next());
   }
 
   return {
@@ -85,7 +85,7 @@ export function createPass(
         } catch (error) {
           batchSize.failed(error);
           fault = { error };
-          const retryInMs = retryPause.next();
+          const retryInMs = retryGap.next();
           events.emit('error', { error, during: 'claim', retryInMs });
           await alarm.sleep(retryInMs);
         }
@@ -95,7 +95,7 @@ export function createPass(
     },
     wake(_queue, tookMs = 0) {
       tookLongestMs = Math.max(tookLongestMs, tookMs);
-      pause.reset(); // its end is about to be written, and the rest may hang on that
+      gap.reset(); // its end is about to be written, and the rest may hang on that
       alarm.wake();
     },
     look() {},

@@ -4,7 +4,7 @@ import { isPassing } from '../database/sqlstate.js';
 import type { QueueTables } from '../database/tables.js';
 import { createAlarm } from './alarm.js';
 import type { Events } from './events.js';
-import { createRetryPause } from './pause.js';
+import { createRetryGap } from './gap.js';
 import type { Statements } from './statements.js';
 
 export interface SchemaCheck {
@@ -15,7 +15,7 @@ export interface SchemaCheck {
 
 export function createSchemaCheck(statements: Statements, tables: QueueTables, events: Events): SchemaCheck {
   const alarm = createAlarm();
-  const retryPause = createRetryPause();
+  const retryGap = createRetryGap();
   let stopped = false;
 
   /** Whether that was all: a database that is away is told of by the claims, and asked again. */
@@ -33,7 +33,7 @@ export function createSchemaCheck(statements: Statements, tables: QueueTables, e
 
   return {
     async run() {
-      while (!(await look())) await alarm.sleep(retryPause.next());
+      while (!(await look())) await alarm.sleep(retryGap.next());
     },
     stop() {
       stopped = true;

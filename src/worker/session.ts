@@ -10,7 +10,7 @@ import type { Session } from '../database/session.js';
 import { withTimeLimit } from '../database/time-limit.js';
 import { backendPid, type SessionLock, takeSessionLock, useOwnDefaults } from '../sql/sessions.js';
 import { type Alarm, createAlarm } from './alarm.js';
-import { createRetryPause } from './pause.js';
+import { createRetryGap } from './gap.js';
 
 /** How long a session may take to answer; one that takes longer counts as lost. */
 const sessionAnswerMs = 2_000;
@@ -54,7 +54,7 @@ export function createSessionKeeper({
   lost,
 }: SessionKeeperOptions): SessionKeeper {
   const alarm = createAlarm();
-  const retryPause = createRetryPause();
+  const retryGap = createRetryGap();
   let current: Session | undefined;
   let lackingSince: number | undefined;
   let had = false;
@@ -87,7 +87,7 @@ export function createSessionKeeper({
       }
       if (!(await isSameDatabase())) return false;
       lackingSince = undefined;
-      retryPause.reset();
+      retryGap.reset();
       await use(session, { over: () => gone || stopped, alarm });
       return true;
     } finally {
@@ -112,7 +112,7 @@ export function createSessionKeeper({
           (error: unknown) => ({ error }),
         );
         if (!more || stopped) return;
-        const retryInMs = retryPause.next();
+        const retryInMs = retryGap.next();
         if (fault) failed(fault.error, retryInMs);
         await alarm.sleep(retryInMs);
       }

@@ -16,7 +16,7 @@ import { byClaim, type ClaimedId } from '../words/outcome.js';
 import { createAlarm } from './alarm.js';
 import { createBatchSize } from './batch-size.js';
 import type { Events } from './events.js';
-import { createRetryPause } from './pause.js';
+import { createRetryGap } from './gap.js';
 import type { Statements } from './statements.js';
 
 /** The most heartbeats in one statement. */
@@ -64,7 +64,7 @@ export function createUpkeep(
   held: Held,
 ): Upkeep {
   const alarm = createAlarm();
-  const retryPause = createRetryPause();
+  const retryGap = createRetryGap();
   const batchSize = createBatchSize(largestHeartbeat);
   /** Jobs that the last look found dead. */
   let suspects: readonly ClaimedId[] = [];
@@ -150,9 +150,9 @@ export function createUpkeep(
       busy = await beat(held.claims());
       during = 'rescue';
       if (rescuing) await rescueAll();
-      retryPause.reset();
+      retryGap.reset();
     } catch (error) {
-      const retryInMs = Math.min(retryPause.next(), heartbeatMs);
+      const retryInMs = Math.min(retryGap.next(), heartbeatMs);
       events.emit('error', { error, during, retryInMs });
       return retryInMs;
     }
@@ -194,10 +194,10 @@ export function createUpkeep(
   return {
     async run() {
       // Workers that start together, after a deploy, do not beat together.
-      let pauseMs = heartbeatMs * (0.5 + Math.random() / 2);
+      let gapMs = heartbeatMs * (0.5 + Math.random() / 2);
       while (!stopped) {
-        await rest(pauseMs);
-        if (!stopped) pauseMs = await round();
+        await rest(gapMs);
+        if (!stopped) gapMs = await round();
       }
     },
     changed(ids) {

@@ -33,7 +33,7 @@ export interface WakeUps {
   begin(ear: Ear): Promise<boolean>;
   /** The connection is gone. */
   end(): void;
-  /** A look took all it had room for, after a pause: has another worker look whether there is more. */
+  /** A look took all it had room for, after a gap: has another worker look whether there is more. */
   passOn(queue: string): void;
   /** Tells others, where that is possible: they find it by looking else, a little later. */
   tell(notices: readonly Notice[]): Promise<void>;
