@@ -5,6 +5,7 @@ import type { Scenario, Size } from './scenarios/scenario.js';
 
 export const usage = `npm run bench -- <scenario>… | all [--quick | --tiny] [--rounds n] [--output file.json]
 npm run bench -- chart <results.json>
+npm run bench -- readme <results.json>
 
 scenarios: ${scenarios.map(({ name }) => name).join(', ')}
 --quick    smaller and two rounds: within five minutes, for a first look
@@ -14,6 +15,7 @@ scenarios: ${scenarios.map(({ name }) => name).join(', ')}
 
 export type Command =
   | { readonly chart: string }
+  | { readonly readme: string }
   | {
       readonly scenarios: readonly Scenario[];
       readonly size: Size;
@@ -36,9 +38,9 @@ export function readArguments(args: readonly string[]): Command {
     },
   });
   const [first, file] = positionals;
-  if (first === 'chart') {
+  if (first === 'chart' || first === 'readme') {
     if (!file) throw new Error(usage);
-    return { chart: file };
+    return first === 'chart' ? { chart: file } : { readme: file };
   }
   const chosen = first === 'all' ? scenarios : positionals.map(byName);
   if (chosen.length === 0) throw new Error(usage);

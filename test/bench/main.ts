@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { type Command, readArguments } from './arguments.js';
 import { type RedisServer, startRedis } from './redis.js';
 import { writeCharts } from './report/charts.js';
+import { readmeTables } from './report/readme.js';
 import { goalTable, headOf, scenarioTable } from './report/tables.js';
 import type { Results, ScenarioResult } from './results.js';
 import { runScenario } from './run-scenario.js';
@@ -21,6 +22,7 @@ process.channel?.unref();
 try {
   const command = readArguments(process.argv.slice(2));
   if ('chart' in command) await chart(command.chart);
+  else if ('readme' in command) console.log(readmeTables(await resultsIn(command.readme)));
   else await bench(command);
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
@@ -28,8 +30,11 @@ try {
 }
 
 async function chart(file: string): Promise<void> {
-  const results: Results = JSON.parse(await readFile(file, 'utf8'));
-  tellCharts(dirname(file), await writeCharts(results, dirname(file)));
+  tellCharts(dirname(file), await writeCharts(await resultsIn(file), dirname(file)));
+}
+
+async function resultsIn(file: string): Promise<Results> {
+  return JSON.parse(await readFile(file, 'utf8'));
 }
 
 async function bench({
@@ -37,7 +42,7 @@ async function bench({
   size,
   rounds,
   output,
-}: Exclude<Command, { chart: string }>): Promise<void> {
+}: Extract<Command, { rounds: number }>): Promise<void> {
   const at = new Date().toISOString();
   // A folder of its own: the charts beside it are not those that the README shows.
   const file = output ?? join(resultsFolder, at.replaceAll(':', '-').slice(0, 19), 'results.json');
