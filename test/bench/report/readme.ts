@@ -43,11 +43,10 @@ function wakeUps(of: Medians): string {
       joined([of('latency', line, `p50at${rate}`, 2), of('latency', line, `p99at${rate}`, 2)], ' ms'),
     ),
   ];
-  const burst = (line: string) =>
-    joined(
-      ['allBusy', 'claims', 'empty'].map((key) => of('burst', line, key)),
-      '',
-    ).replace(',', ' ms,');
+  const burst = (line: string) => {
+    const [allBusy, claims, empty] = ['allBusy', 'claims', 'empty'].map((key) => of('burst', line, key));
+    return allBusy ? `${allBusy} ms, ${claims}, ${empty}` : '';
+  };
   const idle = (line: string, digits = 0) => of('idle', line, 'statements', digits);
   const local = (first: string, second: string) => `${first}; with a local queue ${second}`;
   return table([
